@@ -21,7 +21,7 @@ from textassay.comparison.metric_kinds import metric_slug
 from textassay.comparison.pairs import pair_differences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
+from textassay.metric.catalog import CATALOG, GROUPS, default_metrics, parse_metric
 from textassay.ngram.model import NgramModel
 from textassay.report.drawing import draw_file
 from textassay.seeding import stream
@@ -165,8 +165,8 @@ def main() -> None:
     parts = parts_of(docstring_sentences())
     train = corpora_from_texts({"train": parts["train"]})["train"]
     generated = generators_of(train, parts["other"])
-    named = [parse_metric(name).name for name, entry in CATALOG.items() if entry.only_named]
-    metrics = [*default_metrics(["train"]), *named]
+    named = [name for name, entry in CATALOG.items() if entry.only_named and name not in GROUPS["detectors"]]
+    metrics = [*default_metrics(["train"]), *(parse_metric(name).name for name in named)]
     comparison = textassay.compare(
         generated, parts["real"], train=parts["train"], metrics=metrics, seed=SEED, explain=False
     )

@@ -22,11 +22,12 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.embedding.store import feature_store
 from textassay.execution.threads import workers
 from textassay.metric.base import Shared
-from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metrics
+from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, GROUPS, parse_metrics
 from textassay.ngram.model import NgramModel
 
 LEFT_OUT = ("conditional-dd", "huse")
-NAMES = (*DEFAULT_METRICS, *(name for name in CATALOG if CATALOG[name].only_named or CATALOG[name].needs))
+WITHOUT_MODEL = [name for name in CATALOG if name not in GROUPS["detectors"]]
+NAMES = (*DEFAULT_METRICS, *(name for name in WITHOUT_MODEL if CATALOG[name].only_named or CATALOG[name].needs))
 OF_DISTRIBUTIONS = ("dd", "length", "mmd")  # whose truth is 0
 TEMPLATES = ("the {} is {} .", "we saw a {} near the {} .", "{} and {} .", "no {} is as {} as this old {} from here .")
 SEED_OF_TRAIN = 10**6

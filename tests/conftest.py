@@ -5,12 +5,16 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import settings
 
@@ -55,6 +59,23 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     young, middle, old = gc.get_threshold()
     gc.set_threshold(young, middle, 10 * old)
+
+
+@pytest.fixture(scope="module")
+def stand_in_model() -> Iterator[None]:
+    """Let a prior that is a model say of each text what its characters decide: no model is needed, or read."""
+    with pytest.MonkeyPatch.context() as patch:
+        model = SimpleNamespace(key="stand-in", precision="float32")
+        patch.setattr("textassay.prior.language_model.language_model", lambda name: model)
+        patch.setattr("textassay.prior.catalog.model_columns", _columns_by_characters)
+        yield
+
+
+def _columns_by_characters(prior: str, texts: Sequence[str], prompts: object = None) -> npt.NDArray[np.float64]:
+    from textassay.prior.columns import COLUMNS
+
+    seeds = (zlib.crc32(text.encode()) for text in texts)
+    return np.array([np.random.default_rng(seed).random(len(COLUMNS)) for seed in seeds]).reshape(-1, len(COLUMNS))
 
 
 @pytest.fixture(scope="session")

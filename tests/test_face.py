@@ -16,6 +16,7 @@ from textassay.errors import InputError, UnavailableError
 from textassay.metric.catalog import CATALOG, parse_metric
 from textassay_lab.meta_evaluation.known_truth_pairs import PAIR_NAMES
 
+pytestmark = pytest.mark.usefixtures("stand_in_model")
 REAL = sentences(120, 1)
 GENERATED = sentences(100, 2, shift=0.3)
 TRAIN = sentences(100, 3)

@@ -40,6 +40,12 @@ from textassay.metric.cider import cider as cider
 from textassay.metric.cider import cider_d as cider_d
 from textassay.metric.compression import compression_ratio as compression_ratio
 from textassay.metric.conditional_discrepancy import conditional_dd as conditional_dd
+from textassay.metric.detectors import binoculars as binoculars
+from textassay.metric.detectors import entropy as entropy
+from textassay.metric.detectors import fast_detectgpt as fast_detectgpt
+from textassay.metric.detectors import log_likelihood as log_likelihood
+from textassay.metric.detectors import log_rank as log_rank
+from textassay.metric.detectors import lrr as lrr
 from textassay.metric.discrepancy import dd as dd
 from textassay.metric.diversity import distinct_n as distinct_n
 from textassay.metric.frechet import fed as fed

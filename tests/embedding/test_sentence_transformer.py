@@ -57,7 +57,7 @@ def copy(model: Path, tmp_path: Path) -> Path:
 def test_vectors_are_the_models(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sentence_transformers import SentenceTransformer
 
-    monkeypatch.setattr(module, "_has_bfloat16", lambda device: False)
+    monkeypatch.setattr(module, "has_bfloat16", lambda device: False)
     corpus = Corpus.from_texts(TEXTS)
     with device("cpu"):
         fitted = SentenceTransformerEncoder(model).fit(corpus)
@@ -75,7 +75,7 @@ def test_half_precision_is_near_and_says_so(model: Path, monkeypatch: pytest.Mon
     fitted = []
     with device("cpu"):
         for has in (True, False):
-            monkeypatch.setattr(module, "_has_bfloat16", lambda device, has=has: has)
+            monkeypatch.setattr(module, "has_bfloat16", lambda device, has=has: has)
             fitted.append(SentenceTransformerEncoder(model).fit(corpus))
     assert fitted[0].key != fitted[1].key
     assert fitted[0].settings["precision"] == "bfloat16"

@@ -19,6 +19,7 @@ MOST = {"bleu-train(order=4)": 0.15}  # a few copies of training text hold most 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("stand_in_model")
 def test_intervals_miss_no_more_often_than_they_should() -> None:
     population = np.array(docstring_sentences())
     train = population[::40].tolist()

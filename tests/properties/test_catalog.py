@@ -15,12 +15,22 @@ from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers
 from textassay.metric.base import Metric, measure
-from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, default_metrics, parse_metric, parse_metrics, split_names
+from textassay.metric.catalog import (
+    CATALOG,
+    DEFAULT_METRICS,
+    GROUPS,
+    default_metrics,
+    parse_metric,
+    parse_metrics,
+    split_names,
+)
 
+pytestmark = pytest.mark.usefixtures("stand_in_model")
 N = 400
+DETECTORS = GROUPS["detectors"]  # which need a model to be named
 METRICS = (
     *default_metrics(("train", "log-probs", "ratings")),
-    *(parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
+    *(name if name in DETECTORS else parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
 )
 
 ELSEWHERE = {"conditional-dd"}  # whose texts must be answers: tests/metric/test_conditional_discrepancy.py

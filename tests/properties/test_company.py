@@ -15,13 +15,15 @@ from made_up import sentences, shuffled
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
 from textassay.comparison.run import compare
 from textassay.discriminator.catalog import DISCRIMINATORS
-from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
+from textassay.metric.catalog import CATALOG, GROUPS, default_metrics, parse_metric
 
+pytestmark = pytest.mark.usefixtures("stand_in_model")
 N = 80
+DETECTORS = GROUPS["detectors"]  # which need a model to be named
 METRICS = (
     "dd(folds=2)",
     *default_metrics(("train", "log-probs", "ratings"))[1:],
-    *(parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
+    *(name if name in DETECTORS else parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
 )
 # Those that learn from the training text itself: a setting of theirs, which shows in their signature.
 OF_TRAIN = ("memorization", "bleu-train(order=4)", "dd(folds=2)")  # whose value depends on it
@@ -162,6 +164,11 @@ def test_explanations_do_not_depend_on_their_company() -> None:
 def test_no_discriminator_sees_other_generators(name: str) -> None:
     pytest.importorskip({"xgboost": "xgboost", "ngram-network": "torch"}.get(name, "numpy"))
     generated = {"own": OWN[:60]}
-    settings = {"metrics": [f"dd(discriminator={name},folds=2)"], "log_probs": None, "ratings": None}
+    settings = {
+        "metrics": [f"dd(discriminator={name},folds=2)"],
+        "log_probs": None,
+        "ratings": None,
+        "prior": "smollm2" if name == "language-model" else None,
+    }
     expected = rows(run(generated, **settings).to_dict())
     assert rows(run({"other": STRANGE[:50], **generated, "small": SMALL}, **settings).to_dict()) == expected

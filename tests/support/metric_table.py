@@ -5,10 +5,11 @@ import math
 from pathlib import Path
 
 from textassay.metric.base import Declaration
-from textassay.metric.catalog import CATALOG
+from textassay.metric.catalog import CATALOG, GROUPS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "index.md"
 FIRST, LAST = "| metric |", "\n\n"
+DETECTORS = "#detectors-of-machine-text"  # the section of them all
 BEST = {"lower": "lower", "higher": "higher", "closer": "as real text", "neither": ""}
 
 
@@ -37,7 +38,7 @@ def _cells(declared: Declaration) -> list[str]:
         needs.append("naming")
     cost = declared.cost if declared.most is None else f"{declared.cost}; {declared.most:,} texts unless named"
     return [
-        f"[{declared.name}]({declared.name}.md)",
+        f"[{declared.name}]({DETECTORS if declared.name in GROUPS['detectors'] else f'{declared.name}.md'})",
         declared.summary,
         f"{declared.unit}, {_range(*declared.bounds)}",
         BEST[declared.better],

@@ -11,7 +11,6 @@ from textassay.comparison.metric_kinds import family_of
 from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.checks import CHARACTERS, UNSPACED
 from textassay.inspection.finding import HELDOUT
-from textassay.prior.catalog import name_of
 from textassay.report.text import NOT_VALID, count, interval, join_words, level, number, p_value, span
 
 _MODEL = re.compile(r",?encoder=(?!given\b)[^,)]*")  # in a metric's name: the content of the model, not where it is
@@ -99,8 +98,8 @@ def command_line(digest: Digest) -> str:
     parts += ["--real-heldout FILE"] * (HELDOUT in digest.floors)
     parts += ["--train FILE"] * (TRAIN in digest.floors or digest.setting("train") is not None)
     parts += ["--fit-real FILE"] * (digest.setting("fit_real") is not None)
-    prior = digest.setting("prior")
-    parts += [f"--prior {shlex.quote(name_of(prior))}"] if prior is not None else []
+    prior = comparison.settings.get("prior")
+    parts += [f"--prior {shlex.quote(prior)}"] if prior is not None else []
     drawn = {draw.generator: draw for draw in comparison.draws}
     sources = {name: draw.source for name, draw in drawn.items() if draw.source is not None}
     parts += [shlex.quote(f"{generator}={sources.get(generator, 'FILE')}") for generator in digest.generators]

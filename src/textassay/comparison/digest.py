@@ -71,7 +71,7 @@ class Digest(Standings):
         more = self.setting("fit_real")
         learnt = [] if more is None else [f"{count(int(more.split('-')[0]))} more real texts"]
         learnt += ["the generators' training text"] * (self.setting("trained_on") is not None)
-        prior = self.setting("prior")
+        prior = self.setting("prior", of="dd")
         if prior == ENGLISH:
             learnt.append("general counts of English words and pairs of words")
         elif prior is not None:
@@ -163,9 +163,11 @@ class Digest(Standings):
         sizes = {size for name in self.generators if (size := self.size(name)) is not None}
         return f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
 
-    def setting(self, key: str) -> str | None:
-        """Return one setting of the signatures, such as ``tok``; none where no estimate has it."""
+    def setting(self, key: str, *, of: str | None = None) -> str | None:
+        """Return one setting of the signatures, such as ``tok``, or of those of one metric; none where none has it."""
         for result in self.comparison.results:
+            if of is not None and family_of(result.metric) != of:
+                continue
             if result.estimate is not None and key in result.estimate.signature.settings:
                 return result.estimate.signature.settings[key]
         return None

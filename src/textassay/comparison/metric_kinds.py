@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from textassay.embedding.store import DEFAULT_ENCODER
+from textassay.metric.catalog import GROUPS
 from textassay.report.text import slug
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -20,6 +21,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Neighbours of sentence vectors", ("precision", "recall", "density", "coverage")),
     ("Memorisation", ("memorization", "bleu-train")),
     ("People's judgement", ("huse",)),
+    ("Detectors of machine text", GROUPS["detectors"]),
 )
 _OTHER = "Other metrics"
 MAIN_METRICS = 5  # on one screen
@@ -27,6 +29,7 @@ MAIN_METRICS = 5  # on one screen
 _MAIN_KINDS = (
     "Told apart by a classifier",
     "People's judgement",
+    "Detectors of machine text",
     "Overlap with real text",
     "Variety",
     "Distance of sentence vectors",

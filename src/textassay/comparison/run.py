@@ -127,8 +127,8 @@ def compare(
         is the first metric, intervals are over prompts, and real answers are compared with other real answers to the
         same prompts for the floor.
     metrics
-        Names such as ``dd`` or ``bleu(order=4)``; where none is given, `DEFAULT_METRICS` and those that need `train`,
-        `log_probs` or `ratings`, where these are given.
+        Names such as ``dd`` or ``bleu(order=4)``; ``detectors`` stands for all detectors of machine text. Where none is
+        given, `DEFAULT_METRICS` and those that need `train`, `log_probs` or `ratings`, where these are given.
     tokenizer, lowercase, normalize, max_tokens
         What is done to all texts alike before they are measured: `normalize`, then lower case, then the tokeniser,
         then cutting sentences after `max_tokens` tokens. The tokeniser ``auto`` is white space, or characters where the

@@ -173,6 +173,11 @@ class Corpus:
         """Number of tokens of each text, shape (N,)."""
         return np.diff(self.offsets)
 
+    def texts_for_models(self) -> list[str]:
+        """Return the texts for a model that reads them whole: lower-cased if the tokens are."""
+        is_lower = "lower" in self.tokenizer.split("+")
+        return [text.lower() for text in self.texts] if is_lower else list(self.texts)
+
     @cached_property
     def fingerprint(self) -> str:
         """Hash of texts, tokens, groups and tokeniser, in order: 32 hexadecimal digits, the same in every process.

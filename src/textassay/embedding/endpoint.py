@@ -91,8 +91,7 @@ class FittedEndpointEncoder:
 
         Texts are lower-cased if the corpus is. An empty text is sent as a space, since endpoints refuse empty ones.
         """
-        lower = "lower" in corpus.tokenizer.split("+")
-        texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+        texts = corpus.texts_for_models()
         distinct = {_digest(text): text for text in sorted(set(texts)) or [""]}  # of no text, the dimension is needed
         part = None if path is None else path.with_suffix(PART)
         with self._lock:

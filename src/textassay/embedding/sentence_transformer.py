@@ -103,8 +103,7 @@ class FittedSentenceTransformer:
 
         Texts are lower-cased if the corpus is. Each distinct text is encoded once, in an order of its own.
         """
-        lower = "lower" in corpus.tokenizer.split("+")
-        texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+        texts = corpus.texts_for_models()
         distinct = sorted(set(texts), key=lambda text: (-len(text), text))
         with self._lock:
             model = self._load()

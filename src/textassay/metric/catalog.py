@@ -43,7 +43,15 @@ _FUNCTIONS = {
     "cider": "cider:cider",
     "cider-d": "cider:cider_d",
     "bleu-train": "bleu_nearest:bleu_train",
+    "fast-detectgpt": "detectors:fast_detectgpt",
+    "binoculars": "detectors:binoculars",
+    "lrr": "detectors:lrr",
+    "log-rank": "detectors:log_rank",
+    "log-likelihood": "detectors:log_likelihood",
+    "entropy": "detectors:entropy",
 }
+# Names that stand for several metrics in lists.
+GROUPS = {"detectors": tuple(name for name, place in _FUNCTIONS.items() if place.startswith("detectors:"))}
 
 
 class _Catalog(Mapping[str, Declaration]):
@@ -152,8 +160,12 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     if match is None:
         raise OptionError(f"cannot read the metric '{text}': write a name, or name(parameter=value)")
     name, arguments = match.groups()
+    if name in GROUPS:
+        raise OptionError(
+            f"'{name}' stands for {len(GROUPS[name])} metrics: name one of them, {', '.join(GROUPS[name])}"
+        )
     if name not in CATALOG:
-        raise unknown_name("metric", name, CATALOG)
+        raise unknown_name("metric", name, [*CATALOG, *GROUPS])
     declaration = CATALOG[name]
     types = declaration.types
     values = {key: value for key, value in settings.items() if key in types}
@@ -168,14 +180,18 @@ def parse_metric(text: str, **settings: Any) -> Metric:
 
 
 def parse_metrics(metrics: Iterable[MetricLike] | None, **settings: Any) -> list[Metric]:
-    """Return the metrics, each once, in that order; those of `DEFAULT_METRICS` for none."""
-    parsed = [_parsed(metric, settings) for metric in (DEFAULT_METRICS if metrics is None else metrics)]
+    """Return the metrics, each once, in that order, all of a group by its name; those of `DEFAULT_METRICS` for none."""
+    names: list[MetricLike] = []
+    for metric in DEFAULT_METRICS if metrics is None else metrics:
+        names += GROUPS.get(metric, (metric,)) if isinstance(metric, str) else (metric,)
+    parsed = [as_metric(metric, settings) for metric in names]
     if not parsed:
         raise OptionError(f"no metric is named; valid: {', '.join(sorted(CATALOG))}")
     return list({metric.name: metric for metric in parsed}.values())
 
 
-def _parsed(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
+def as_metric(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
+    """Return one metric from whatever names it."""
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):

@@ -120,11 +120,10 @@ def read_beforehand(
 
 def _read_of(corpus: Corpus, prompts: Corpus | None) -> tuple[list[str], list[str | None]]:
     """Return what a model reads: texts, in lower case where they are compared so, and the prompt of each, if any."""
-    lower = "lower" in corpus.tokenizer.split("+")
-    texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+    texts = corpus.texts_for_models()
     if prompts is None or prompts.groups is None or corpus.groups is None:
         return texts, [None] * len(texts)
-    known = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
+    known = dict(zip(prompts.groups.tolist(), prompts.texts_for_models(), strict=True))
     return texts, [known.get(group) for group in corpus.groups.tolist()]
 
 

@@ -18,7 +18,7 @@ from textassay.comparison.standings import Standings
 from textassay.corpus.corpus import TextOptions, Texts, corpora_from_texts
 from textassay.errors import OptionError, unknown_name
 from textassay.inspection.finding import REAL
-from textassay.metric.catalog import CATALOG, MetricLike, parse_metrics
+from textassay.metric.catalog import CATALOG, MetricLike, as_metric
 from textassay.report.text import count, decimals, join_words, number, shorten, span
 from textassay.report.text import level as percent
 
@@ -169,7 +169,7 @@ def _limits(given: Mapping[MetricLike, Any], settings: Mapping[str, Any]) -> dic
         raise OptionError("assert_close needs a limit, such as dd=0.1")
     names: set[str] = set()
     for one, limit in given.items():
-        (metric,) = parse_metrics([one], **settings)
+        metric = as_metric(one, settings)
         if metric.better == "neither":
             raise OptionError(f"{metric.name} has no direction, so that no limit says what is close")
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
