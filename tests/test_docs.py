@@ -149,7 +149,7 @@ def test_no_page_mentions_an_unknown_option() -> None:
         waiting += getattr(command, "commands", {}).values()
         for parameter in command.params:
             known |= {*parameter.opts, *parameter.secondary_opts}
-    known |= {"--constraint", "--upgrade", "--no-build-isolation"}  # of pip
+    known |= {"--constraint", "--no-build-isolation", "--no-deps", "--upgrade"}  # of pip
     known |= {"--nproc-per-node", "--no-python"}  # of torchrun
     known |= {"--head", "--address"}  # of ray start
     known |= {"--textassay-real"}  # of pytest, by the plugin
