@@ -87,7 +87,7 @@ def all_models() -> Iterator[Row]:
         "C2s": lambda: gens.C2s(**one).fit(train, contexts=contexts).sample(8, contexts=asked),
         "GatedC2s": lambda: gens.GatedC2s(**one).fit(train, contexts=contexts).sample(8, contexts=asked),
         "Att2Seq": lambda: gens.Att2Seq(**one).fit(train, contexts=contexts).sample(8, contexts=asked),
-        "Translation": lambda: gens.Translation(byte_pairs=300, **one).fit(train, train).sample(train[:8]),
+        "Translation": lambda: gens.Translation(byte_pairs=300, **one).fit(train, turned(train)).sample(train[:8]),
         "SeqGan, rounds in float32": lambda: gens.SeqGan(**policy).fit(same).sample(8),
         "RankGan, rounds in float32": lambda: gens.RankGan(**policy).fit(same).sample(8),
         "LeakGan, float32": lambda: gens.LeakGan(preset="tiny", length=4, cycles=1, **rounds).fit(same).sample(8),
@@ -117,10 +117,15 @@ def paper_sizes(small: bool, n_batches: int, n_words: int) -> Iterator[Row]:
 
     def translation() -> str:
         model = ta.generators.Translation(byte_pairs=300 if small else 4000, **one)
-        model.fit(train, train, train[:8], train[8:16])
+        model.fit(train, turned(train), train[:8], turned(train[:8]))
         return f"{ta.parameter_counts(model).trainable / 1e6:.2f} M weights"
 
     yield measured("paper size", "Translation", translation)
+
+
+def turned(sources: list[str]) -> list[str]:
+    """Return translations: the same words, the last first."""
+    return [" ".join(text.split()[::-1]) for text in sources]
 
 
 def trained(make: Callable[[], Any], train: list[str], kept: list[Any], times: int) -> str:
