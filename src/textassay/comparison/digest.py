@@ -76,9 +76,10 @@ class Digest(Standings):
             learnt.append("general counts of English words and pairs of words")
         elif prior is not None:
             learnt.append(f"what the language model {name_of(prior)} says of each text")
+        told = [f"dd learnt from {' and '.join(learnt)}"] if learnt else []
         if any(finding.kind == LANGUAGE_UNKNOWN for finding in self.comparison.findings):
-            learnt.append("no English but these texts (--prior smollm2 adds a language model)")
-        return f"dd learnt from {' and '.join(learnt)}" if learnt else ""
+            told.append("dd knows no English beyond these texts (--prior smollm2 adds a language model)")
+        return "; ".join(told)
 
     @cached_property
     def units_note(self) -> str:
