@@ -57,4 +57,4 @@ def test_it_joins_the_family_of_a_language_model_alone(unit: str) -> None:
         family = make_family("default", prior=prior, unit=unit)  # type: ignore[arg-type]
         assert isinstance(family, FamilyDiscriminator)
         assert ("language-model" in [member.name for member in family.members]) == there
-        assert (family.prefer == "blend") == (prior is not None)
+        assert (family.prefer == "blend") == (prior is not None or unit == "document")

@@ -64,12 +64,16 @@ def unit_of(corpus: Corpus, unit: str | None = None) -> TextUnit:
     after some tokens, line breaks are lost: they count as sentences.
     """
     check_unit(unit or AUTO_UNIT)
-    is_cut = "+max-tokens=" in corpus.tokenizer
-    if unit == "document" and is_cut:
+    if unit == "document" and is_cut(corpus):
         raise OptionError("unit document reads line breaks, which max_tokens loses: leave one of them out")
     if unit in get_args(TextUnit):
         return "document" if unit == "document" else "sentence"
-    return "document" if not is_cut and look_like_documents(corpus.texts) else "sentence"
+    return "document" if not is_cut(corpus) and look_like_documents(corpus.texts) else "sentence"
+
+
+def is_cut(corpus: Corpus) -> bool:
+    """Return whether texts were cut after some tokens."""
+    return "+max-tokens=" in corpus.tokenizer
 
 
 def look_like_documents(texts: Sequence[str]) -> bool:

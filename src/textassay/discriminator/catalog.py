@@ -12,7 +12,8 @@ from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.column_logistic import ColumnLogistic
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
-from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
+from textassay.discriminator.letters import LettersDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.ngram_classifiers import (
     NaiveBayesDiscriminator,
     RandomForestDiscriminator,
@@ -30,8 +31,8 @@ AUTO = "auto"  # the family of the effort
 _OWN: Mapping[str, Callable[[], Discriminator]] = {
     "boosted-trees": BoostedTreesDiscriminator,
     "language-model": ColumnLogistic,
+    "letters": LettersDiscriminator,
     "logistic": LogisticDiscriminator,
-    "logistic-pairs": PairsLogistic,
     "naive-bayes": NaiveBayesDiscriminator,
     "random-forest": RandomForestDiscriminator,
     "stack": StackDiscriminator,
@@ -83,10 +84,12 @@ FAMILIES_WITH_PRIOR: Mapping[str, Sequence[Member]] = {
 }
 
 # And of documents, whose structure the stack sees: their many tokens tell as much with shorter n-grams, in a quarter of
-# the time. With a prior, documents are judged as sentences are.
+# the time. What tokens hide is plain in so much text; the blend is preferred to either. With a prior of English,
+# documents are judged as sentences are.
 FAMILIES_OF_DOCUMENTS: Mapping[str, Sequence[Member]] = {
-    **FAMILIES,
-    "default": (Member("stack-documents"), Member("logistic-pairs")),
+    "quick": (Member("stack-quick"),),
+    "default": (Member("stack-documents"), Member("letters")),
+    "max": (Member("stack"), Member("letters"), *_NETWORKS),
 }
 
 
@@ -112,7 +115,7 @@ def make_family(
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
     `n_texts`: of the smaller side, which decides who is a member; None: as for plenty, without what needs a GPU. With a
-    prior, trees are a member too, but for ``quick``, and the blend of all is preferred to any.
+    prior, trees are a member too, but for ``quick``. With a prior, and of documents, the blend is preferred to any.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
@@ -122,7 +125,7 @@ def make_family(
     if len(members) == 1:
         return members[0]
     name = "best of " + ", ".join(member.name for member in members)
-    return FamilyDiscriminator(name, members, prefer=None if prior is None else BLEND)
+    return FamilyDiscriminator(name, members, prefer=BLEND if prior is not None or unit == "document" else None)
 
 
 def missing_members(

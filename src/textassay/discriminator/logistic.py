@@ -203,14 +203,6 @@ class LogisticDiscriminator(NgramLogisticDiscriminator):
 
 
 @dataclass(eq=False, kw_only=True)
-class PairsLogistic(LogisticDiscriminator):
-    """Logistic regression over words and pairs of words, which tell as much of documents in half the time."""
-
-    name = "logistic-pairs"
-    max_order: int = 2
-
-
-@dataclass(eq=False, kw_only=True)
 class PlainLogistic(NgramLogisticDiscriminator):
     """Logistic regression over the presence of word 1- to 4-grams, without marks for beginnings and ends.
 

@@ -205,6 +205,7 @@ def dd(
         ``sentence`` or ``document``; None recognises it by the real text, as `compare` does. Of documents, the stack
         also sees paragraphs, lists, headings, code, openings and closings, the lengths of sentences, repetition over
         distance, and how rich the words of each quarter are; at effort ``default`` its n-grams have at most 3 tokens.
+        But for ``quick``, characters of the texts are read, too, and the blend is preferred.
         The signature then has ``unit:document``.
     level
         Of the interval and the certified bound.
