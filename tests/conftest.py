@@ -71,7 +71,7 @@ def stand_in_model() -> Iterator[None]:
         yield
 
 
-def _columns_by_characters(prior: str, texts: Sequence[str], prompts: object = None) -> npt.NDArray[np.float64]:
+def _columns_by_characters(prior: str, texts: Sequence[str], *_: object) -> npt.NDArray[np.float64]:
     from textassay.prior.columns import COLUMNS
 
     seeds = (zlib.crc32(text.encode()) for text in texts)
