@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -139,14 +139,13 @@ def model_columns(
     from textassay.prior.language_model import language_model
 
     model = language_model(prior)
-    cache = _kept(model.key, len(COLUMNS))
-    keys = [key_of(text, None if prompts is None else prompts[row]) for row, text in enumerate(texts)]
-    firsts = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))  # of equal texts the first
-    known = cache.get(list(firsts))
-    rows = [row for key, row in firsts.items() if key not in known]
-    if rows:
-        wanted = {keys[row]: (texts[row], None if prompts is None else prompts[row]) for row in rows}
-        known |= _read(model, cache, wanted, progress)
+    cache = _kept(f"{model.key} {' '.join(COLUMNS)}", len(COLUMNS))
+    before: Sequence[str | None] = [None] * len(texts) if prompts is None else prompts
+    keys = [key_of(text, prompt) for text, prompt in zip(texts, before, strict=True)]
+    distinct = dict(zip(keys, zip(texts, before, strict=True), strict=True))
+    known = cache.get(list(distinct))
+    if len(known) < len(distinct):
+        known |= _read(model, cache, distinct, known, progress)
     return np.array([known[key] for key in keys], dtype=np.float64).reshape(-1, len(COLUMNS))
 
 
@@ -160,28 +159,33 @@ def _kept(model: str, n_columns: int) -> "ColumnCache":
 def _read(
     model: "LanguageModel",
     cache: "ColumnCache",
-    texts: dict[bytes, tuple[str, str | None]],
+    texts: Mapping[bytes, tuple[str, str | None]],
+    known: Collection[bytes],
     progress: Progress | None,
 ) -> dict[bytes, FloatArray]:
-    """Return the columns of texts by key, the longest first; what was read is kept block by block."""
+    """Return the columns of texts by key that are not known, the longest first; what was read is kept block by block.
+
+    Blocks are those of all texts, so that a run that goes on reads the same texts together: in bfloat16 a text's
+    numbers depend a little on the others of its batch.
+    """
     from textassay.prior.columns import columns_of
 
-    ids = model.encode([text for text, _ in texts.values()])
-    before = [model.encode_prompt(prompt) for _, prompt in texts.values()]
-    total = sum(map(len, ids)) + sum(map(len, before))
-    order = sorted(range(len(ids)), key=lambda row: (-len(ids[row]), row))
-    keys, found = list(texts), dict[bytes, FloatArray]()
-    begin, done, left = time.monotonic(), 0, total / model.tokens_a_second
-    for start in range(0, len(order), _BLOCK):
+    order = sorted(texts, key=lambda key: (-len(texts[key][0]), key))
+    blocks = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
+    waiting = [left for block in blocks if (left := [key for key in block if key not in known])]
+    ids = [(model.encode([texts[key][0] for key in some]), [model.encode_prompt(texts[key][1]) for key in some])
+           for some in waiting]  # fmt: skip
+    sizes = [sum(map(len, (*own, *before))) for own, before in ids]
+    found = dict[bytes, FloatArray]()
+    begin, left = time.monotonic(), sum(sizes) / model.tokens_a_second
+    n_waiting = sum(map(len, waiting))
+    for number, (some, (own, before)) in enumerate(zip(waiting, ids, strict=True), start=1):
         if progress is not None:
-            progress(f"texts read by the language model, about {_time(left)} left", start, len(order))
-        block = order[start : start + _BLOCK]
-        read = model.read([ids[row] for row in block], [before[row] for row in block])
-        some = dict(zip((keys[row] for row in block), columns_of(read), strict=True))
-        cache.put(some)
-        found |= some
-        done += sum(len(ids[row]) + len(before[row]) for row in block)
-        left = (time.monotonic() - begin) * (total - done) / max(done, 1)
+            progress(f"texts read by the language model, about {_time(left)} left", len(found), n_waiting)
+        rows = dict(zip(some, columns_of(model.read(own, before)), strict=True))
+        cache.put(rows)
+        found |= rows
+        left = (time.monotonic() - begin) * sum(sizes[number:]) / max(sum(sizes[:number]), 1)
     return found
 
 
