@@ -172,7 +172,7 @@ def _read(
 
     order = sorted(texts, key=lambda key: (-len(texts[key][0]), key))
     blocks = [order[start : start + _BLOCK] for start in range(0, len(order), _BLOCK)]
-    waiting = [left for block in blocks if (left := [key for key in block if key not in known])]
+    waiting = [rest for block in blocks if (rest := [key for key in block if key not in known])]
     ids = [(model.encode([texts[key][0] for key in some]), [model.encode_prompt(texts[key][1]) for key in some])
            for some in waiting]  # fmt: skip
     sizes = [sum(map(len, (*own, *before))) for own, before in ids]
