@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import textassay as ta
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import MissingExtraError, OptionError
 from textassay.metric.discrepancy import dd
@@ -91,6 +92,27 @@ def test_progress_says_how_long_it_takes(prior: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(LanguageModel, "read", never)
     assert with_prior(corpora["a"], prior).columns[catalog.MODEL_COLUMN].shape == (3, len(COLUMNS))
     read_beforehand("english", list(corpora.values()))
+
+
+@pytest.mark.parametrize("metric", ["dd", "lrr"])
+def test_a_comparison_reads_each_text_once_before_it_measures(
+    metric: str, prior: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Halves of the real text, too, are measured, by several threads."""
+    read, n_read = LanguageModel.read, list[int]()
+
+    def counted(self: LanguageModel, tokens: Any, prompts: Any = None) -> Any:
+        n_read.append(len(tokens))
+        return read(self, tokens, prompts)
+
+    monkeypatch.setattr(LanguageModel, "read", counted)
+    sides = [[f"{text} {side} {number}" for number in range(40) for text in TEXTS[:3]] for side in ("a", "b", "c")]
+    told: list[str] = []
+    options: Any = {"prior": prior, "effort": "quick", "explain": False, "independent": True}
+    ta.compare({"g": sides[0], "h": sides[1]}, sides[2], metrics=[metric], workers=2, **options,
+               progress=lambda what, *_: told.append(what))  # fmt: skip
+    assert sum(n_read) == 360
+    assert any("texts read by the language model" in line for line in told)
 
 
 def test_texts_are_read_in_lower_case_where_they_are_compared_so(prior: str) -> None:

@@ -323,12 +323,13 @@ def compare_texts(
         feature_store(None if out is None else out / "features"),
         EstimateStore(None if out is None else out / "estimates") as store,
     ):
-        if settings.prior is not None and any(metric.declaration.name == "dd" for metric in chosen):
+        if readers := {_reader(metric) for metric in chosen if metric.settings.get("prior") is not None}:
             from textassay.prior.catalog import read_beforehand
 
             read = [real_corpus, *rows.values(), *references.values()]
             read += [corpora[FIT_REAL]] if FIT_REAL in corpora else []
-            read_beforehand(settings.prior, read, corpora.get(PROMPTS), progress)
+            for prior, is_prompted in sorted(readers):
+                read_beforehand(prior, read, corpora.get(PROMPTS) if is_prompted else None, progress)
         explanations: tuple[Explanation, ...] = ()
         unexplained: tuple[str, ...] = ()
         if settings.explain and any(metric.declaration.name == "dd" for metric in chosen):
@@ -464,6 +465,11 @@ def _prepare(
         check_same_settings(out, real=real_text, level=settings.level, seed=settings.seed, settings=recorded)
     warned = of_documents(chosen, left_out=settings.metrics is None) if unit == "document" else []
     return _Prepared(corpora, chosen, real_text, recorded, unit, tuple(warned))
+
+
+def _reader(metric: Metric) -> tuple[str, bool]:
+    """Return the prior of a metric, and whether it reads texts after their prompts."""
+    return metric.settings["prior"], metric.settings.get("prompts") is not None
 
 
 def _with_chosen_prior(settings: Comparing, corpora: Mapping[str, Corpus]) -> tuple[Comparing, list[str]]:

