@@ -15,7 +15,7 @@ _REFERENCES = (FLOOR, HELDOUT, TRAIN)
 N_CLUSTERS = "n_clusters"  # the detail that holds the number of clusters
 MOST_CLUSTERS = 1.1  # largest ratio of numbers of clusters to compare at: mauve of poor text then moves by 6 %
 _LONG = 40  # tokens of an average text, which is then no single sentence
-_PLENTY = 10_000  # such texts a side from which dd knows a language well
+_PLENTY = 10_000  # such texts a side from which nothing is said; chosen, not measured
 _MUCH = 1.25  # ratio of numbers of texts from which size-sensitive values are not comparable
 
 
