@@ -32,7 +32,7 @@ _MOST_SECONDS = 900
 _FUNCTION_WORD = re.compile(
     "a|an|and|are|as|at|be|but|by|for|from|had|he|his|i|in|is|it|of|on|or|that|the|they|this|to|was|were|with"
 )
-_LEAST_ENGLISH = 0.15  # share of tokens; .27 to .35 of English news, reviews, captions and articles, .04 of German captions
+_LEAST_ENGLISH = 0.15  # share of tokens; .27 to .35 of English news, reviews and captions, .04 of German captions
 
 
 def check_prior(prior: str) -> str:
