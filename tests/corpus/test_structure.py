@@ -3,7 +3,7 @@
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.structure import STRUCTURES, check_unit, count_structures, unit_of
+from textassay.corpus.structure import STRUCTURES, check_unit, count_structures, kind_of, unit_of
 from textassay.errors import OptionError
 
 DOCUMENT = """\
@@ -77,6 +77,26 @@ def test_documents_are_recognised(texts: list[str], unit: str) -> None:
     corpus = Corpus.from_texts(texts, tokenizer="whitespace")
     assert unit_of(corpus) == unit_of(corpus, "auto") == unit
     assert [unit_of(corpus, each) for each in ("sentence", "document")] == ["sentence", "document"]
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ("It rains.", True),
+        ("Does it rain?  ", True),
+        ('"It rains!"', True),
+        ("rain, then sun", True),
+        ("It rains .", False),
+        ("Mr. Smith of the U.S. saw rain , then sun .", False),
+        ("it rains", False),
+        ("\u4e0b\u96e8\u3002", False),
+    ],
+)
+def test_raw_sentences_have_marks_that_stick_to_words(text: str, raw: bool) -> None:
+    for n, there in ((1, raw), (5, raw), (6, False)):
+        corpus = Corpus.from_texts([text, *["it rains"] * (n - 1)])
+        assert (kind_of(corpus, "sentence") == "raw sentence") == there
+    assert kind_of(Corpus.from_texts([text]), "document") == "document"
 
 
 def test_units_that_cannot_be() -> None:

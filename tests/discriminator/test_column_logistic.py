@@ -51,10 +51,10 @@ def test_it_needs_the_columns_and_strengths() -> None:
         ColumnLogistic(grid=(0.0,))
 
 
-@pytest.mark.parametrize("unit", ["sentence", "document"])
-def test_it_joins_the_family_of_a_language_model_alone(unit: str) -> None:
+@pytest.mark.parametrize("kind", ["sentence", "raw sentence", "document"])
+def test_it_joins_the_family_of_a_language_model_alone(kind: str) -> None:
     for prior, there in ((None, False), ("english", False), ("smollm2", True), ("pretrained:gpt2", True)):
-        family = make_family("default", prior=prior, unit=unit)  # type: ignore[arg-type]
+        family = make_family("default", prior=prior, kind=kind)  # type: ignore[arg-type]
         assert isinstance(family, FamilyDiscriminator)
         assert ("language-model" in [member.name for member in family.members]) == there
-        assert (family.prefer == "blend") == (prior is not None or unit == "document")
+        assert (family.prefer == "blend") == (prior is not None or kind != "sentence")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.structure import TextKind
 from textassay.discriminator.base import Discriminator, Pair
 from textassay.discriminator.catalog import make_discriminator, make_family
 from textassay.discriminator.cross_fitting import cross_fit
@@ -14,9 +15,10 @@ from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.letters import N_SLOTS, LettersDiscriminator, count_characters
 from textassay.errors import OptionError
 from textassay.execution.threads import workers
+from textassay.metric.discrepancy import dd
 from textassay.seeding import stream
 
-WORDS = [f"w{number}" for number in range(20)]
+WORDS = [f"w{number}w" for number in range(20)]
 
 
 def plain(n: int, *path: str) -> list[str]:
@@ -157,14 +159,24 @@ def test_settings_are_checked() -> None:
 
 @pytest.mark.parametrize("prior", [None, "smollm2"])
 @pytest.mark.parametrize("effort", ["default", "max"])
-def test_it_is_in_the_family_of_documents_whose_blend_is_preferred(prior: str | None, effort: str) -> None:
-    family, sentences = (make_family(effort, prior=prior, unit=unit) for unit in ("document", "sentence"))
+@pytest.mark.parametrize("kind", ["document", "raw sentence"])
+def test_it_is_in_the_family_of_what_no_tool_tokenised(kind: TextKind, prior: str | None, effort: str) -> None:
+    family, sentences = (make_family(effort, prior=prior, kind=each) for each in (kind, "sentence"))
     assert isinstance(family, FamilyDiscriminator)
     assert isinstance(sentences, FamilyDiscriminator)
     assert "letters" in [member.name for member in family.members]
     assert family.prefer == BLEND
     assert "letters" not in [member.name for member in sentences.members]
     assert sentences.prefer == (BLEND if prior else "stack")
+
+
+@pytest.mark.parametrize("end", [".", " ."])
+def test_dd_reads_letters_of_sentences_whose_marks_stick_to_words(end: str) -> None:
+    sides = {side: [text.replace("\n", " ") + end for text in plain(60, side)] for side in ("real", "generated")}
+    corpora = corpora_from_texts(sides)
+    found = dd(corpora["generated"], corpora["real"], unit="sentence")
+    assert ("letters" in found.details["alone"]) == (end == ".")
+    assert ("letters" in str(found.signature)) == (end == ".")
 
 
 def test_two_samples_of_one_distribution_in_pairs_are_not_told_apart() -> None:

@@ -17,11 +17,14 @@ from textassay.errors import OptionError, unknown_name
 
 IntArray = npt.NDArray[np.int64]
 TextUnit = Literal["sentence", "document"]
+TextKind = Literal["sentence", "raw sentence", "document"]
 
 AUTO_UNIT = "auto"
 UNITS = (AUTO_UNIT, *get_args(TextUnit))
 _BROKEN_SHARE = 0.2  # of the texts: so many have a line break inside
 _LONG = 1000  # characters of the median text
+_RAW_SHARE = 0.2  # of the texts: so many have a mark at the end of a word; under .004 of tokenised text, .97 of raw
+_MARK_AT_WORD = re.compile(r"[^\W\d_](?:[,;:]\s|[.!?][\"')\u201d\u2019]*\s*\Z)")
 
 # What is counted in each text, by name; lines are those with something in them
 STRUCTURES = (
@@ -69,6 +72,17 @@ def unit_of(corpus: Corpus, unit: str | None = None) -> TextUnit:
     if unit in get_args(TextUnit):
         return "document" if unit == "document" else "sentence"
     return "document" if not is_cut(corpus) and look_like_documents(corpus.texts) else "sentence"
+
+
+def kind_of(corpus: Corpus, unit: TextUnit) -> TextKind:
+    """Return what texts of a unit are: of sentences, whether marks stick to words, as in text that no tool tokenised.
+
+    They do where a fifth of the texts have a comma, colon or semicolon after a letter, or end in a letter and a mark.
+    """
+    if unit == "document":
+        return "document"
+    n_raw = sum(_MARK_AT_WORD.search(text) is not None for text in corpus.texts)
+    return "raw sentence" if n_raw >= _RAW_SHARE * max(len(corpus), 1) else "sentence"
 
 
 def is_cut(corpus: Corpus) -> bool:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
-from textassay.corpus.structure import TextUnit
+from textassay.corpus.structure import TextKind
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.column_logistic import ColumnLogistic
@@ -83,13 +83,17 @@ FAMILIES_WITH_PRIOR: Mapping[str, Sequence[Member]] = {
     "max": (Member("stack"), Member("boosted-trees"), *_NETWORKS),
 }
 
-# And of documents, whose structure the stack sees: their many tokens tell as much with shorter n-grams, in a quarter of
-# the time. What tokens hide is plain in so much text; the blend is preferred to either. With a prior of English,
-# documents are judged as sentences are.
-FAMILIES_OF_DOCUMENTS: Mapping[str, Sequence[Member]] = {
+# The same of sentences that no tool tokenised, and of documents: letters show what tokens hide, and the blend is
+# preferred to any. The stack sees the structure of documents; their many tokens tell as much with shorter n-grams, in a
+# quarter of the time. With a prior of English, both are judged as tokenised sentences are.
+FAMILIES_OF_RAW: Mapping[str, Sequence[Member]] = {
     "quick": (Member("stack-quick"),),
-    "default": (Member("stack-documents"), Member("letters")),
+    "default": (Member("stack"), Member("letters")),
     "max": (Member("stack"), Member("letters"), *_NETWORKS),
+}
+FAMILIES_OF_DOCUMENTS: Mapping[str, Sequence[Member]] = {
+    **FAMILIES_OF_RAW,
+    "default": (Member("stack-documents"), Member("letters")),
 }
 
 
@@ -110,30 +114,31 @@ def as_discriminator(discriminator: Any) -> Discriminator:
 
 
 def make_family(
-    effort: str, *, n_texts: int | None = None, prior: str | None = None, unit: TextUnit = "sentence"
+    effort: str, *, n_texts: int | None = None, prior: str | None = None, kind: TextKind = "sentence"
 ) -> Discriminator:
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
     `n_texts`: of the smaller side, which decides who is a member; None: as for plenty, without what needs a GPU. With a
-    prior, trees are a member too, but for ``quick``. With a prior, and of documents, the blend is preferred to any.
+    prior of English, trees are a member too, but for ``quick``. With any prior, and of texts that no tool tokenised, the
+    blend is preferred.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
-    missing = missing_members(effort, n_texts=n_texts, prior=prior, unit=unit)
-    names = _names(effort, n_texts, prior, unit)
+    missing = missing_members(effort, n_texts=n_texts, prior=prior, kind=kind)
+    names = _names(effort, n_texts, prior, kind)
     members = [make_discriminator(name) for name in names if name not in missing]
     if len(members) == 1:
         return members[0]
     name = "best of " + ", ".join(member.name for member in members)
-    return FamilyDiscriminator(name, members, prefer=BLEND if prior is not None or unit == "document" else None)
+    return FamilyDiscriminator(name, members, prefer=None if prior is None and kind == "sentence" else BLEND)
 
 
 def missing_members(
-    effort: str, *, n_texts: int | None = None, prior: str | None = None, unit: TextUnit = "sentence"
+    effort: str, *, n_texts: int | None = None, prior: str | None = None, kind: TextKind = "sentence"
 ) -> dict[str, str]:
     """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
     missing = {}
-    for name in _names(effort, n_texts, prior, unit):
+    for name in _names(effort, n_texts, prior, kind):
         try:
             make_discriminator(name)
         except MissingExtraError as error:
@@ -141,16 +146,16 @@ def missing_members(
     return missing
 
 
-def family_sizes(effort: str, *, prior: str | None = None, unit: TextUnit = "sentence") -> list[int]:
+def family_sizes(effort: str, *, prior: str | None = None, kind: TextKind = "sentence") -> list[int]:
     """Return the sizes from which on an effort's family has other members, in texts of the smaller side, 0 first."""
-    return sorted({0, *(member.least for member in _families(prior, unit)[effort])})
+    return sorted({0, *(member.least for member in _families(prior, kind)[effort])})
 
 
-def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, unit: TextUnit = "sentence") -> str | None:
+def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, kind: TextKind = "sentence") -> str | None:
     """Return for which sizes the family is that of `n_texts`; None where it is that of plenty."""
-    if _names(effort, n_texts, prior, unit) == _names(effort, None, prior, unit):
+    if _names(effort, n_texts, prior, kind) == _names(effort, None, prior, kind):
         return None
-    sizes = family_sizes(effort, prior=prior, unit=unit)
+    sizes = family_sizes(effort, prior=prior, kind=kind)
     least = max(size for size in sizes if size <= n_texts)
     above = [size for size in sizes if size > n_texts]
     if least == 0:
@@ -158,8 +163,8 @@ def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, unit
     return f"{least:,} {f'to {above[0] - 1:,} texts a side' if above else 'texts a side or more'}"
 
 
-def _names(effort: str, n_texts: int | None, prior: str | None, unit: TextUnit = "sentence") -> list[str]:
-    members = [member for member in _families(prior, unit)[effort] if member.joins(n_texts)]
+def _names(effort: str, n_texts: int | None, prior: str | None, kind: TextKind = "sentence") -> list[str]:
+    members = [member for member in _families(prior, kind)[effort] if member.joins(n_texts)]
     return [member.name for member in members if not member.needs_gpu or _has_gpu()]
 
 
@@ -172,8 +177,8 @@ def _has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def _families(prior: str | None, unit: TextUnit) -> Mapping[str, Sequence[Member]]:
+def _families(prior: str | None, kind: TextKind) -> Mapping[str, Sequence[Member]]:
     if prior is not None and not is_model(prior):
         return FAMILIES_WITH_PRIOR
-    families = FAMILIES_OF_DOCUMENTS if unit == "document" else FAMILIES
+    families = {"sentence": FAMILIES, "raw sentence": FAMILIES_OF_RAW, "document": FAMILIES_OF_DOCUMENTS}[kind]
     return families if prior is None else {effort: (*own, _MODEL) for effort, own in families.items()}

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.structure import TextUnit, unit_of
+from textassay.corpus.structure import TextKind, TextUnit, kind_of, unit_of
 from textassay.discriminator.base import (
     Discriminator,
     log_probs_column,
@@ -88,11 +88,11 @@ N_BINS = 40
 
 
 def _judge(
-    discriminator: Any, effort: str, prior: str | None, n_texts: int | None = None, unit: TextUnit = "sentence"
+    discriminator: Any, effort: str, prior: str | None, n_texts: int | None = None, kind: TextKind = "sentence"
 ) -> Discriminator:
     """Return the discriminator; a family is that of so many texts of the smaller side, None: of plenty."""
     if _is_auto(discriminator):
-        return make_family(effort, n_texts=n_texts, prior=prior, unit=unit)
+        return make_family(effort, n_texts=n_texts, prior=prior, kind=kind)
     return as_discriminator(discriminator)
 
 
@@ -116,9 +116,9 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
     discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
-    unit: TextUnit = settings["unit"] or "sentence"  # recognised by texts that are part of any key
-    sizes = family_sizes(effort, prior=prior, unit=unit) if _is_auto(discriminator) else [0]
-    judges = {size: _judge(discriminator, effort, prior, size, unit) for size in sizes}
+    kind: TextKind = settings["unit"] or "sentence"  # recognised by texts that are part of any key
+    sizes = family_sizes(effort, prior=prior, kind=kind) if _is_auto(discriminator) else [0]
+    judges = {size: _judge(discriminator, effort, prior, size, kind) for size in sizes}
     known = "" if prior is None or prior == PRIOR_AUTO else f"{label_of(prior)} "
     return known + " ".join(
         f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
@@ -205,8 +205,8 @@ def dd(
         ``sentence`` or ``document``; None recognises it by the real text, as `compare` does. Of documents, the stack
         also sees paragraphs, lists, headings, code, openings and closings, the lengths of sentences, repetition over
         distance, and how rich the words of each quarter are; at effort ``default`` its n-grams have at most 3 tokens.
-        But for ``quick``, characters of the texts are read, too, and the blend is preferred.
-        The signature then has ``unit:document``.
+        The signature then has ``unit:document``. Of documents, and of real sentences whose marks stick to words,
+        characters of the texts are read, too, but for ``quick``, and the blend is preferred.
     level
         Of the interval and the certified bound.
     seed
@@ -253,8 +253,9 @@ def dd(
     n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
     prior, _ = chosen_prior(prior, real, generated)
     unit = unit_of(real, unit)
-    judge = _judge(discriminator, effort, prior, n_texts, unit)
-    family: Any = {"prior": prior, "unit": unit}
+    kind = kind_of(real, unit)
+    judge = _judge(discriminator, effort, prior, n_texts, kind)
+    family: Any = {"prior": prior, "kind": kind}
     by_size = decided_by_size(effort, n_texts, **family) if is_auto else None
     left_out = missing_members(effort, n_texts=n_texts, **family) if is_auto else {}
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
@@ -317,7 +318,7 @@ def dd_and_fits(
     n_texts = _n_texts(generated, real, settings["fit_real"])
     unit = unit_of(real, settings["unit"])
     chosen, _ = chosen_prior(settings["prior"], real, generated)
-    judge = _judge(settings["discriminator"], settings["effort"], chosen, n_texts, unit)
+    judge = _judge(settings["discriminator"], settings["effort"], chosen, n_texts, kind_of(real, unit))
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others: Any = (settings["folds"], settings["repeats"], settings["threshold"], seed)
