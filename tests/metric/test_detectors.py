@@ -184,6 +184,22 @@ def test_the_model_reads_what_the_tokens_are_made_of(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("stand_in_model")
+def test_answers_are_read_after_their_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[dict[str, str]] = []
+
+    def said(prior: str, texts: list[str], prompts: list[str]) -> FloatArray:
+        read.append(dict(zip(texts, prompts, strict=True)))
+        return np.random.default_rng(0).random((len(texts), len(COLUMNS)))
+
+    monkeypatch.setattr("textassay.prior.catalog.model_columns", said)
+    asked = ["Who ?", "Where ?", "When ?"]
+    sides = [f"answer {n}" for n in range(3)], [f"reply {n}" for n in range(3)]
+    found = ta.log_rank(*sides, prompts=asked)
+    assert read == [dict(zip(side, asked, strict=True)) for side in sides]
+    assert "prompts:" in str(found.signature)
+
+
+@pytest.mark.usefixtures("stand_in_model")
 def test_signature_and_direction_name_model_and_column() -> None:
     real, generated = sentences(50, 1), sentences(50, 2)
     estimate = ta.log_likelihood(generated, real)

@@ -119,8 +119,7 @@ def make_family(
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
     `n_texts`: of the smaller side, which decides who is a member; None: as for plenty, without what needs a GPU. With a
-    prior of English, trees are a member too, but for ``quick``. With any prior, and of texts that no tool tokenised, the
-    blend is preferred.
+    prior of English, trees are a member too, but for ``quick``. With any prior, and of raw text, the blend is preferred.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """

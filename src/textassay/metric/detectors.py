@@ -3,8 +3,8 @@
 Sources: the scores are those of `textassay.prior.columns`, which names their papers; the value is the area under the
 ROC curve, its interval that of DeLong, DeLong, Clarke-Pearson, "Comparing the Areas under Two or More Correlated
 Receiver Operating Characteristic Curves", Biometrics 44, 1988.
-Departs from the papers: one small model reads the texts, by default SmolLM2 of 135 million parameters, and sees no
-prompt; where a score separates all texts, DeLong's interval has no width, and an exact one stands in its place.
+Departs from the papers: one small model reads the texts, by default SmolLM2 of 135 million parameters; where a score
+separates all texts, DeLong's interval has no width, and an exact one stands in its place.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.estimate import Interval
-from textassay.metric.base import Computed, MetricFunction, Setting, compute_once, declare_metric
+from textassay.metric.base import Computed, MetricFunction, Prompts, Setting, compute_once, declare_metric
 from textassay.prior.catalog import AUTO, MODEL_COLUMN, PRETRAINED, SMOLLM2, check_prior, is_model, label_of, with_prior
 from textassay.prior.columns import COLUMNS, SCORES
 from textassay.resampling.jackknife import text_terms
@@ -34,7 +34,9 @@ generated, real
     Texts of at least four of the model's tokens; shorter ones have score 0, and details count them.
 prior
     The language model, as in `compare`: ``smollm2``, which None and ``auto`` stand for, or ``pretrained:NAME``. It
-    reads the texts themselves, without prompts, lower-cased or cut where all texts are.
+    reads the texts themselves, lower-cased or cut where all texts are.
+prompts
+    Where texts answer prompts: the model reads each answer after its prompt, and scores the answer alone.
 
 Returns
 -------
@@ -70,9 +72,10 @@ def _detector(name: str, summary: str) -> MetricFunction:
         real: Corpus,
         *,
         prior: Annotated[str | None, Setting(is_shared=True)] = None,
+        prompts: Prompts = None,
         level: float = 0.95,
     ) -> Computed:
-        return _auroc(generated, real, name, str(prior), level)
+        return _auroc(generated, real, name, str(prior), prompts, level)
 
     compute.__name__ = compute.__qualname__ = name.replace("-", "_")
     compute.__doc__ = f"Return how well {summary} tells generated from real texts.{_ABOUT}"
@@ -98,9 +101,9 @@ fast_detectgpt = _detector("fast-detectgpt", "how much likelier a text is than w
 binoculars = _detector("binoculars", "the log-perplexity of a text over the entropy of a language model")
 
 
-def _auroc(generated: Corpus, real: Corpus, name: str, prior: str, level: float) -> Computed:
+def _auroc(generated: Corpus, real: Corpus, name: str, prior: str, prompts: Corpus | None, level: float) -> Computed:
     column, direction = SCORES[name]
-    described = [compute_once(with_prior, corpus, prior).columns[MODEL_COLUMN] for corpus in (generated, real)]
+    described = [compute_once(with_prior, corpus, prior, prompts).columns[MODEL_COLUMN] for corpus in (generated, real)]
     scores, real_scores = (direction * each[:, COLUMNS.index(column)].astype(np.float64) for each in described)
     n_short, n_short_real = (int(np.count_nonzero(each[:, _LENGTH] == 0)) for each in described)
     above, below = ranked_terms(scores, real_scores)
@@ -117,7 +120,10 @@ def _auroc(generated: Corpus, real: Corpus, name: str, prior: str, level: float)
         method="t: DeLong",
         interval=_outermost(value, generated, real, level),
         caution=caution,
-        settings={"prior": label_of(prior)},
+        settings={
+            "prior": label_of(prior),
+            **({} if prompts is None else {"prompts": prompts.fingerprint[:8]}),
+        },
         details={
             **operating_points(scores, real_scores),
             "direction": direction,
