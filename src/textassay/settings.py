@@ -60,7 +60,8 @@ Effort = Annotated[
 Encoder = Annotated[
     str | _Encoder | None,
     Option(
-        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL.",
+        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL; dd "
+        "sees the vectors of the last three.",
         "NAME",
         MEASURING,
     ),

@@ -7,10 +7,11 @@ import pytest
 from scipy.stats import norm
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.catalog import make_family
-from textassay.discriminator.column_logistic import ColumnLogistic
+from textassay.discriminator.catalog import Seen, make_family
+from textassay.discriminator.column_logistic import ColumnLogistic, VectorLogistic
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.family import FamilyDiscriminator
+from textassay.embedding.encoder import VECTORS
 from textassay.errors import OptionError, UnavailableError
 from textassay.prior.catalog import MODEL_COLUMN
 
@@ -41,6 +42,19 @@ def test_one_text_far_out_changes_little() -> None:
     assert ColumnLogistic().fit((train[0], spoiled), valid).valid_scores[0].shape == (100,)
 
 
+def test_vectors_are_read_in_the_same_way() -> None:
+    train, valid = (side(300, 0.5, 0), side(300, -0.5, 1)), (side(100, 0.5, 2), side(100, -0.5, 3))
+    renamed = [
+        tuple(replace(each, columns={VECTORS: each.columns[MODEL_COLUMN]}) for each in sides)
+        for sides in (train, valid)
+    ]
+    of_vectors = VectorLogistic(grid=(0.3,)).fit(renamed[0], renamed[1])
+    of_model = ColumnLogistic(grid=(0.3,)).fit(train, valid)
+    assert np.array_equal(of_vectors.prob_real(renamed[1][0]), of_model.prob_real(valid[0]))
+    with pytest.raises(UnavailableError, match="vectors needs vectors of the texts: give --encoder minilm"):
+        of_vectors.prob_real(valid[0])
+
+
 def test_it_needs_the_columns_and_strengths() -> None:
     bare = corpora_from_texts({"texts": ["a b"] * 20})["texts"]
     with pytest.raises(UnavailableError, match="give --prior smollm2"):
@@ -54,7 +68,7 @@ def test_it_needs_the_columns_and_strengths() -> None:
 @pytest.mark.parametrize("kind", ["sentence", "raw sentence", "document"])
 def test_it_joins_the_family_of_a_language_model_alone(kind: str) -> None:
     for prior, there in ((None, False), ("english", False), ("smollm2", True), ("pretrained:gpt2", True)):
-        family = make_family("default", prior=prior, kind=kind)  # type: ignore[arg-type]
+        family = make_family("default", Seen(kind, prior))  # type: ignore[arg-type]
         assert isinstance(family, FamilyDiscriminator)
         assert ("language-model" in [member.name for member in family.members]) == there
         assert (family.prefer == "blend") == (prior is not None or kind != "sentence")

@@ -17,6 +17,7 @@ from textassay.discriminator.catalog import (
     DISCRIMINATORS,
     FAMILIES,
     Member,
+    Seen,
     decided_by_size,
     family_sizes,
     make_discriminator,
@@ -263,10 +264,10 @@ def test_the_families_are_the_documented_ones(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(catalog, "_has_gpu", lambda: True)
     for prior in (None, "english"):
         for effort in FAMILIES:
-            names = {n: catalog._names(effort, n, prior) for n in (19_999, 20_000)}
+            names = {n: catalog._names(effort, n, Seen(prior=prior)) for n in (19_999, 20_000)}
             assert ("transformer" in names[20_000]) == (effort == "max")
             assert names[20_000][: len(names[19_999])] == names[19_999]
-    assert catalog._names("default", 100, None) == catalog._names("default", None, None) == ["stack", "logistic"]
+    assert catalog._names("default", 100, Seen()) == catalog._names("default", None, Seen()) == ["stack", "logistic"]
 
 
 def odds(n: int, seed: int, shifts: tuple[float, ...]) -> np.ndarray:

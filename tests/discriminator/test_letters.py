@@ -9,7 +9,7 @@ import pytest
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.structure import TextKind
 from textassay.discriminator.base import Discriminator, Pair
-from textassay.discriminator.catalog import make_discriminator, make_family
+from textassay.discriminator.catalog import Seen, make_discriminator, make_family
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.letters import N_SLOTS, LettersDiscriminator, count_characters
@@ -161,7 +161,7 @@ def test_settings_are_checked() -> None:
 @pytest.mark.parametrize("effort", ["default", "max"])
 @pytest.mark.parametrize("kind", ["document", "raw sentence"])
 def test_it_is_in_the_family_of_what_no_tool_tokenised(kind: TextKind, prior: str | None, effort: str) -> None:
-    family, sentences = (make_family(effort, prior=prior, kind=each) for each in (kind, "sentence"))
+    family, sentences = (make_family(effort, Seen(each, prior)) for each in (kind, "sentence"))
     assert isinstance(family, FamilyDiscriminator)
     assert isinstance(sentences, FamilyDiscriminator)
     assert "letters" in [member.name for member in family.members]

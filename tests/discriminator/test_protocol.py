@@ -13,7 +13,7 @@ from textassay.discriminator.cross_fitting import cross_fit
 from textassay.errors import MissingExtraError, OptionError
 
 SLOW = {"cnn-paper", "cnn-paper-120"}  # trains until it stops gaining
-OF_COLUMNS = {"language-model"}  # reads no words: see test_column_logistic
+OF_COLUMNS = {"language-model", "vectors"}  # reads no words: see test_column_logistic
 NAMES = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
     for name in sorted({*DISCRIMINATORS} - OF_COLUMNS)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import textassay as ta
 from textassay.corpus.corpus import Corpus
 from textassay.embedding import sentence_transformer as module
 from textassay.embedding.model_files import content_hash
@@ -47,6 +48,38 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bert" / "tokenizer_config.json").write_text(json.dumps(reader))
     SentenceTransformer(str(folder / "bert"), device="cpu").save(str(folder / "tiny"))
     return folder / "tiny"
+
+
+def test_dd_sees_the_vectors_of_a_pretrained_encoder(model: Path) -> None:
+    """Words that occur once, so n-grams tell nothing; each side has letters of its own, and the model reads them."""
+    rng = np.random.default_rng(0)
+    sides = [
+        [" ".join("".join(rng.choice(list(letters), 6)) for _ in range(4)) for _ in range(100)]
+        for letters in ("abcdefghijklm", "nopqrstuvwxyz")
+    ]
+    with pytest.warns(RuntimeWarning, match="share no token with the training text"):
+        blind = ta.dd(*sides, independent=True)
+    for effort in ("quick", "default"):
+        seeing = ta.dd(*sides, effort=effort, encoder=str(model), independent=True)
+        assert seeing.value > 0.9 > 0.2 > abs(blind.value)
+        assert list(seeing.details["alone"])[-2:] == ["vectors", "blend"]
+        assert "encoder:tiny:" in str(seeing.signature)
+    for encoder in ("lsa", "lsa+lm", "given", None):
+        with pytest.warns(RuntimeWarning, match="share no token"):
+            assert ta.dd(*sides, encoder=encoder, independent=True).signature == blind.signature
+    with pytest.warns(RuntimeWarning, match="share no token"):
+        logistic = ta.dd(*sides, discriminator="logistic", encoder=str(model), independent=True)
+    assert "encoder" not in str(logistic.signature)
+    assert ta.dd(*sides, discriminator="vectors", encoder=str(model), independent=True).value > 0.9
+
+
+def test_vectors_are_left_out_of_many_texts_and_that_is_said(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textassay.metric.discrepancy.MOST_VECTORS", 60)
+    texts = [f"a{number} b c" for number in range(61)], [f"a{number} b d" for number in range(70)]
+    found = ta.dd(*texts, encoder=str(model), independent=True)
+    assert "encoder" not in str(found.signature)
+    assert found.details["left_out"] == {"vectors": "they are read of up to 60 texts of the smaller side"}
+    assert "encoder:tiny" in str(ta.dd(texts[0][:60], texts[1], encoder=str(model), independent=True).signature)
 
 
 @pytest.fixture

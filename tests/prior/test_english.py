@@ -11,7 +11,7 @@ import pytest
 
 import textassay as ta
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.catalog import make_family
+from textassay.discriminator.catalog import Seen, make_family
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.errors import MissingExtraError, OptionError
 from textassay.metric.catalog import parse_metric
@@ -121,7 +121,7 @@ def test_a_discriminator_that_knows_no_prior_is_as_before() -> None:
 
 
 def test_with_a_prior_the_blend_is_preferred() -> None:
-    family = make_family("default", prior="english")
+    family = make_family("default", Seen(prior="english"))
     assert isinstance(family, FamilyDiscriminator)
     assert family.prefer == BLEND
     assert [member.name for member in family.members] == ["stack", "boosted-trees"]

@@ -341,6 +341,7 @@ def compare_texts(
                     fit_real=corpora.get(FIT_REAL),
                     trained_on=trained_on,
                     prompts=corpora.get(PROMPTS),
+                    encoder=settings.encoder,
                     unit=prepared.unit,
                 ),
                 seed=settings.seed,

@@ -309,6 +309,11 @@ def reads_prior(discriminator: Discriminator) -> bool:
     return bool(getattr(discriminator, "reads_prior", False))
 
 
+def reads_vectors(discriminator: Discriminator) -> bool:
+    """Return whether a discriminator uses vectors of both sides, by its attribute."""
+    return bool(getattr(discriminator, "reads_vectors", False))
+
+
 def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray) -> float:
     """Return the binary cross-entropy of scores, both classes weighing a half, in nats per sentence.
 

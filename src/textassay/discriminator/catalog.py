@@ -10,7 +10,7 @@ from typing import Any
 from textassay.corpus.structure import TextKind
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
-from textassay.discriminator.column_logistic import ColumnLogistic
+from textassay.discriminator.column_logistic import ColumnLogistic, VectorLogistic
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.letters import LettersDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator
@@ -41,6 +41,7 @@ _OWN: Mapping[str, Callable[[], Discriminator]] = {
     ),
     "stack-documents": partial(StackDiscriminator, "stack-documents", max_order=3, skips=False, margin_order=2),
     "svm": SvmDiscriminator,
+    "vectors": VectorLogistic,
     "xgboost": XgboostDiscriminator,
 }
 # With the neural ones, which the laboratory registers.
@@ -64,9 +65,19 @@ class Member:
         return self.least <= n_texts
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What discriminators see of texts, which decides who is a member."""
+
+    kind: TextKind = "sentence"
+    prior: str | None = None
+    vectors: bool = False  # of a pretrained encoder
+
+
+_PLAIN = Seen()  # tokenised sentences alone
 _PLENTY = 20_000  # texts a side, from which on a network is worth its time on a GPU
 
-_MODEL = Member("language-model")
+_MODEL, _VECTORS = Member("language-model"), Member("vectors")
 _NETWORKS = (Member("ngram-network"), Member("transformer", least=_PLENTY, needs_gpu=True))
 
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
@@ -113,31 +124,27 @@ def as_discriminator(discriminator: Any) -> Discriminator:
     return discriminator if isinstance(discriminator, Discriminator) else SklearnDiscriminator(discriminator)
 
 
-def make_family(
-    effort: str, *, n_texts: int | None = None, prior: str | None = None, kind: TextKind = "sentence"
-) -> Discriminator:
+def make_family(effort: str, seen: Seen = _PLAIN, *, n_texts: int | None = None) -> Discriminator:
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
     `n_texts`: of the smaller side, which decides who is a member; None: as for plenty, without what needs a GPU. With a
-    prior of English, trees are a member too, but for ``quick``. With any prior, and of raw text, the blend is preferred.
+    prior of English, trees are a member too, but for ``quick``. The blend is preferred but for tokenised sentences.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
-    missing = missing_members(effort, n_texts=n_texts, prior=prior, kind=kind)
-    names = _names(effort, n_texts, prior, kind)
+    missing = missing_members(effort, seen, n_texts=n_texts)
+    names = _names(effort, n_texts, seen)
     members = [make_discriminator(name) for name in names if name not in missing]
     if len(members) == 1:
         return members[0]
     name = "best of " + ", ".join(member.name for member in members)
-    return FamilyDiscriminator(name, members, prefer=None if prior is None and kind == "sentence" else BLEND)
+    return FamilyDiscriminator(name, members, prefer=None if seen == _PLAIN else BLEND)
 
 
-def missing_members(
-    effort: str, *, n_texts: int | None = None, prior: str | None = None, kind: TextKind = "sentence"
-) -> dict[str, str]:
+def missing_members(effort: str, seen: Seen = _PLAIN, *, n_texts: int | None = None) -> dict[str, str]:
     """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
     missing = {}
-    for name in _names(effort, n_texts, prior, kind):
+    for name in _names(effort, n_texts, seen):
         try:
             make_discriminator(name)
         except MissingExtraError as error:
@@ -145,16 +152,16 @@ def missing_members(
     return missing
 
 
-def family_sizes(effort: str, *, prior: str | None = None, kind: TextKind = "sentence") -> list[int]:
+def family_sizes(effort: str, seen: Seen = _PLAIN) -> list[int]:
     """Return the sizes from which on an effort's family has other members, in texts of the smaller side, 0 first."""
-    return sorted({0, *(member.least for member in _families(prior, kind)[effort])})
+    return sorted({0, *(member.least for member in _families(seen)[effort])})
 
 
-def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, kind: TextKind = "sentence") -> str | None:
+def decided_by_size(effort: str, n_texts: int, seen: Seen = _PLAIN) -> str | None:
     """Return for which sizes the family is that of `n_texts`; None where it is that of plenty."""
-    if _names(effort, n_texts, prior, kind) == _names(effort, None, prior, kind):
+    if _names(effort, n_texts, seen) == _names(effort, None, seen):
         return None
-    sizes = family_sizes(effort, prior=prior, kind=kind)
+    sizes = family_sizes(effort, seen)
     least = max(size for size in sizes if size <= n_texts)
     above = [size for size in sizes if size > n_texts]
     if least == 0:
@@ -162,8 +169,8 @@ def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, kind
     return f"{least:,} {f'to {above[0] - 1:,} texts a side' if above else 'texts a side or more'}"
 
 
-def _names(effort: str, n_texts: int | None, prior: str | None, kind: TextKind = "sentence") -> list[str]:
-    members = [member for member in _families(prior, kind)[effort] if member.joins(n_texts)]
+def _names(effort: str, n_texts: int | None, seen: Seen) -> list[str]:
+    members = [member for member in _families(seen)[effort] if member.joins(n_texts)]
     return [member.name for member in members if not member.needs_gpu or _has_gpu()]
 
 
@@ -176,8 +183,11 @@ def _has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def _families(prior: str | None, kind: TextKind) -> Mapping[str, Sequence[Member]]:
-    if prior is not None and not is_model(prior):
-        return FAMILIES_WITH_PRIOR
-    families = {"sentence": FAMILIES, "raw sentence": FAMILIES_OF_RAW, "document": FAMILIES_OF_DOCUMENTS}[kind]
-    return families if prior is None else {effort: (*own, _MODEL) for effort, own in families.items()}
+def _families(seen: Seen) -> Mapping[str, Sequence[Member]]:
+    families = {"sentence": FAMILIES, "raw sentence": FAMILIES_OF_RAW, "document": FAMILIES_OF_DOCUMENTS}[seen.kind]
+    more: list[Member] = [_VECTORS] * seen.vectors
+    if is_model(seen.prior):
+        more.append(_MODEL)
+    elif seen.prior is not None:
+        families = FAMILIES_WITH_PRIOR
+    return {effort: (*own, *more) for effort, own in families.items()}

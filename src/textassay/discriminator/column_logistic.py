@@ -1,11 +1,12 @@
-"""Logistic regression over what a language model says of each text: some thirty columns, so it learns from few texts.
+"""Logistic regression over numbers that come with texts: what a language model says of each, or an encoder's vectors.
 
 How strongly it is regularised is chosen on validation text; then it is fitted again with that text. Columns are cut far
 from the middle, so that no single text decides.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import BaseDiscriminator, Pair, Scores, balanced_cross_entropy, is_real_of, setting
 from textassay.discriminator.solvers import DenseLogistic, dense_logistic_path, fit_dense_logistic
+from textassay.embedding.encoder import VECTORS
 from textassay.errors import UnavailableError
 from textassay.prior.catalog import MODEL_COLUMN
 
@@ -24,26 +26,30 @@ _MOST_SPREADS = 5.0  # columns are cut so many distances of the quartiles beyond
 
 @dataclass(eq=False, kw_only=True)
 class ColumnLogistic(BaseDiscriminator):
-    """Logistic regression over the columns of a language model; deterministic."""
+    """Logistic regression over what a language model says of texts: some thirty columns; deterministic."""
 
     name = "language-model"
     reads_prior = True
+    column = MODEL_COLUMN
+    read = "columns of a language model"
+    remedy = "what a language model says of the texts: give --prior smollm2"
     grid: Sequence[float] = setting((0.003, 0.03, 0.3, 3.0), "inverse strengths of regularisation to try", above=0)
 
     @property
     def features(self) -> str:
-        return f"columns of a language model, C={','.join(f'{c:g}' for c in self.grid)}"
+        return f"{self.read}, C={','.join(f'{c:g}' for c in self.grid)}"
 
     def learn(self, train: Pair, valid: Pair) -> "tuple[_Fitted, Mapping[str, Any]]":
-        limits = _limits(np.concatenate([_columns(side) for side in train]))
-        rows, is_real = _stacked(train, limits), is_real_of(train)
+        limits = _limits(np.concatenate([self._columns(side) for side in train]))
+        read = partial(self._within, limits)
+        rows, is_real = np.concatenate([read(side) for side in train]), is_real_of(train)
         tops = list(dense_logistic_path(rows, is_real, self.grid))
-        scores = [_scores(top, valid, limits) for top in tops]
+        sides = [read(side) for side in valid]
+        scores = [(top.prob_real(sides[0]), top.prob_real(sides[1])) for top in tops]
         best = int(np.argmin([balanced_cross_entropy(*of_top) for of_top in scores]))
-        everything = np.concatenate([rows, _stacked(valid, limits)])
         labels = np.concatenate([is_real, is_real_of(valid)])
-        top = fit_dense_logistic(everything, labels, c=self.grid[best], start=tops[best])
-        return _Fitted(top, limits, scores[best]), {"c": self.grid[best]}
+        top = fit_dense_logistic(np.concatenate([rows, *sides]), labels, c=self.grid[best], start=tops[best])
+        return _Fitted(top, read, scores[best]), {"c": self.grid[best]}
 
     @property
     def valid_scores(self) -> Scores:
@@ -51,34 +57,40 @@ class ColumnLogistic(BaseDiscriminator):
         model: _Fitted = self.model
         return model.valid_scores
 
+    def _within(self, limits: tuple[FloatArray, FloatArray], corpus: Corpus) -> FloatArray:
+        rows: FloatArray = np.clip(self._columns(corpus), *limits)
+        return rows
+
+    def _columns(self, corpus: Corpus) -> FloatArray:
+        if self.column not in corpus.columns:
+            raise UnavailableError(f"{self.name} needs {self.remedy}")
+        return np.asarray(corpus.columns[self.column], dtype=np.float64)
+
+
+@dataclass(eq=False, kw_only=True)
+class VectorLogistic(ColumnLogistic):
+    """The same over the vectors of a pretrained encoder."""
+
+    name = "vectors"
+    reads_prior = False
+    reads_vectors = True
+    column = VECTORS
+    read = "vectors of an encoder"
+    remedy = "vectors of the texts: give --encoder minilm, or another model"
+    grid: Sequence[float] = setting((0.0003, 0.003, 0.03, 0.3), "inverse strengths of regularisation to try", above=0)
+
 
 @dataclass(frozen=True)
 class _Fitted:
     top: DenseLogistic
-    limits: tuple[FloatArray, FloatArray]
+    read: Callable[[Corpus], FloatArray]
     valid_scores: Scores
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        return self.top.prob_real(np.clip(_columns(corpus), *self.limits))
-
-
-def _columns(corpus: Corpus) -> FloatArray:
-    if MODEL_COLUMN not in corpus.columns:
-        raise UnavailableError("language-model needs what a language model says of the texts: give --prior smollm2")
-    return np.asarray(corpus.columns[MODEL_COLUMN], dtype=np.float64)
-
-
-def _stacked(pair: Pair, limits: tuple[FloatArray, FloatArray]) -> FloatArray:
-    rows: FloatArray = np.clip(np.concatenate([_columns(side) for side in pair]), *limits)
-    return rows
+        return self.top.prob_real(self.read(corpus))
 
 
 def _limits(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     low, high = np.quantile(rows, [0.25, 0.75], axis=0)
     margins = np.where(high > low, _MOST_SPREADS * (high - low), np.inf)
     return low - margins, high + margins
-
-
-def _scores(top: DenseLogistic, pair: Pair, limits: tuple[FloatArray, FloatArray]) -> Scores:
-    real, generated = (top.prob_real(np.clip(_columns(side), *limits)) for side in pair)
-    return real, generated

@@ -36,6 +36,7 @@ from textassay.discriminator.base import (
     reads_log_probs,
     reads_prior,
     reads_training_text,
+    reads_vectors,
     validation_scores,
 )
 from textassay.discriminator.solvers import minimise_logistic
@@ -135,6 +136,10 @@ class FamilyDiscriminator:
     @property
     def reads_prior(self) -> bool:
         return any(map(reads_prior, self.members))
+
+    @property
+    def reads_vectors(self) -> bool:
+        return any(map(reads_vectors, self.members))
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted family; this one stays as it is."""

@@ -26,6 +26,7 @@ FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.int64]
 
 FEATURES = "features"  # the column of given vectors
+VECTORS = "vectors"  # the column of those that classifiers see
 N_FOLDS = 2
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in a sentence
 _FOLD_BITS = np.uint64(32)  # the high half of a key is mixed best

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -21,7 +22,14 @@ import numpy.typing as npt
 
 from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import CrossFittedEncoder, Encoder, FittedEncoder, FloatArray, PrecomputedEncoder
+from textassay.embedding.encoder import (
+    VECTORS,
+    CrossFittedEncoder,
+    Encoder,
+    FittedEncoder,
+    FloatArray,
+    PrecomputedEncoder,
+)
 from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
 from textassay.embedding.model_files import MINILM
 from textassay.endpoints import URL_VARIABLE, names_endpoint
@@ -178,6 +186,16 @@ def _named(name: str) -> Encoder:
     if name == "lsa":
         return CrossFittedEncoder(latent_semantic, name=name)
     return CrossFittedEncoder(JoinedEncoder(latent_semantic, SurprisalEncoder()), name=name)
+
+
+def is_pretrained(encoder: str | Path | Encoder | None) -> bool:
+    """Return whether it is a model by name, which learns nothing from the real text and is not given."""
+    return isinstance(encoder, str | Path) and str(encoder) not in ("given", "lsa", DEFAULT_ENCODER)
+
+
+def with_vectors(corpus: Corpus, encoder: str | Path | Encoder, real: Corpus) -> Corpus:
+    """Return `corpus` with its vectors as the column `VECTORS`."""
+    return replace(corpus, columns={**corpus.columns, VECTORS: features(fit_encoder(encoder, real), corpus)})
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -276,11 +276,12 @@ class Metric:
 
     @property
     def _encoder_detail(self) -> dict[str, str]:
-        return {"encoder": resolve_encoder(self.settings["encoder"]).name} if "encoder" in self.settings else {}
+        encoder = self.settings.get("encoder")
+        return {} if encoder is None else {"encoder": resolve_encoder(encoder).name}
 
     def _encoders(self) -> Iterable[Encoder]:
         for name, value in self.settings.items():
-            if self.declaration.setting(name).names_encoder and value != "tf-idf":
+            if self.declaration.setting(name).names_encoder and value not in (None, "tf-idf"):
                 yield resolve_encoder(value)
 
     def is_valid(self, dependence: Dependence) -> bool:
@@ -673,7 +674,7 @@ def _as_computed(result: Any, generated: Corpus) -> Computed:
 
 def _spelt(setting: Setting, value: Any) -> str:
     """Return how a metric's name shows the value of a setting."""
-    if setting.names_encoder and value != "tf-idf":
+    if setting.names_encoder and value not in (None, "tf-idf"):
         return resolve_encoder(value).name
     if isinstance(value, Corpus):
         return value.fingerprint[:8]

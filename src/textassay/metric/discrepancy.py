@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,11 @@ from textassay.discriminator.base import (
     reads_log_probs,
     reads_prior,
     reads_training_text,
+    reads_vectors,
 )
 from textassay.discriminator.catalog import (
     AUTO,
+    Seen,
     as_discriminator,
     decided_by_size,
     family_sizes,
@@ -49,10 +51,13 @@ from textassay.discriminator.cross_fitting import (
 from textassay.discriminator.stack import FIT
 from textassay.discriminator.structure import with_structure
 from textassay.discriminator.training_text import TrainingText
+from textassay.embedding.encoder import Encoder
+from textassay.embedding.store import fit_encoder, is_pretrained, with_vectors
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
 from textassay.inspection.dependence import neighbours_of
 from textassay.metric.base import (
+    MOST_VECTORS,
     Computed,
     Counted,
     Metric,
@@ -87,12 +92,27 @@ N_PERMUTATIONS = 999
 N_BINS = 40
 
 
-def _judge(
-    discriminator: Any, effort: str, prior: str | None, n_texts: int | None = None, kind: TextKind = "sentence"
-) -> Discriminator:
+class _Sight(NamedTuple):
+    """A judge, and what it sees beside both sides."""
+
+    judge: Discriminator
+    fit_real: Corpus | None
+    trained_on: Corpus | None
+    prior: str | None
+    prompts: Corpus | None
+    encoder: str | Encoder | None
+    unit: TextUnit
+
+    @property
+    def reads_more_than_tokens(self) -> bool:
+        """Whether a model says of texts what their tokens do not."""
+        return self.encoder is not None or is_model(self.prior)
+
+
+def _judge(discriminator: Any, effort: str, seen: Seen, n_texts: int | None = None) -> Discriminator:
     """Return the discriminator; a family is that of so many texts of the smaller side, None: of plenty."""
     if _is_auto(discriminator):
-        return make_family(effort, n_texts=n_texts, prior=prior, kind=kind)
+        return make_family(effort, seen, n_texts=n_texts)
     return as_discriminator(discriminator)
 
 
@@ -108,6 +128,8 @@ def _is_auto(discriminator: Any) -> bool:
 def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings with a discriminator in place of its name; then no effort matters."""
     check_range("repeats", settings["repeats"], 1, 1 if settings["folds"] == 1 else None)
+    if not is_pretrained(settings["encoder"]):
+        settings = {**settings, "encoder": None}
     if _is_auto(settings["discriminator"]):
         return settings
     return {**settings, "discriminator": as_discriminator(settings["discriminator"]), "effort": "default"}
@@ -117,8 +139,9 @@ def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
     discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
     kind: TextKind = settings["unit"] or "sentence"  # recognised by texts that are part of any key
-    sizes = family_sizes(effort, prior=prior, kind=kind) if _is_auto(discriminator) else [0]
-    judges = {size: _judge(discriminator, effort, prior, size, kind) for size in sizes}
+    seen = Seen(kind, prior, settings["encoder"] is not None)
+    sizes = family_sizes(effort, seen) if _is_auto(discriminator) else [0]
+    judges = {size: _judge(discriminator, effort, seen, size) for size in sizes}
     known = "" if prior is None or prior == PRIOR_AUTO else f"{label_of(prior)} "
     return known + " ".join(
         f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
@@ -126,7 +149,7 @@ def _identity(settings: Mapping[str, Any]) -> str:
 
 
 def _reads_columns(settings: Mapping[str, Any]) -> bool:
-    return reads_log_probs(_judge(settings["discriminator"], settings["effort"], settings["prior"]))
+    return reads_log_probs(_judge(settings["discriminator"], settings["effort"], Seen(prior=settings["prior"])))
 
 
 @declare_metric(
@@ -154,6 +177,7 @@ def dd(
     trained_on: TrainText = None,
     prior: Annotated[str | None, Setting(is_shared=True)] = None,
     prompts: Prompts = None,
+    encoder: Annotated[str | Encoder | None, Setting(is_shared=True, names_encoder=True)] = None,
     unit: SharedUnit = None,
     level: float = 0.95,
     seed: int = 0,
@@ -201,6 +225,10 @@ def dd(
         signature then has ``prior:``, the name, and of a model the beginning of its hash and its precision.
     prompts
         Where texts answer prompts: a model then reads each answer after its prompt. Nothing else sees them.
+    encoder
+        A pretrained encoder: ``minilm``, a sentence-transformers model or ``openai:MODEL@URL``. A logistic regression
+        over its vectors joins the family, which sees what sentences are about; of up to 120,000 texts of the smaller
+        side. Others, which learn from the real text or are given, are not used. The signature then has ``encoder:``.
     unit
         ``sentence`` or ``document``; None recognises it by the real text, as `compare` does. Of documents, the stack
         also sees paragraphs, lists, headings, code, openings and closings, the lengths of sentences, repetition over
@@ -250,24 +278,15 @@ def dd(
     """
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
-    n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
-    prior, _ = chosen_prior(prior, real, generated)
-    unit = unit_of(real, unit)
-    kind = kind_of(real, unit)
-    judge = _judge(discriminator, effort, prior, n_texts, kind)
-    family: Any = {"prior": prior, "kind": kind}
-    by_size = decided_by_size(effort, n_texts, **family) if is_auto else None
-    left_out = missing_members(effort, n_texts=n_texts, **family) if is_auto else {}
+    sight, seen = _sight(generated, real, discriminator, effort, fit_real, trained_on, prior, prompts, encoder, unit)
+    judge, is_auto, n_texts = sight.judge, _is_auto(discriminator), _n_texts(generated, real, fit_real)
+    by_size = decided_by_size(effort, n_texts, seen) if is_auto else None
+    left_out = missing_members(effort, seen, n_texts=n_texts) if is_auto else {}
+    if is_auto and encoder is not None and not seen.vectors:
+        left_out["vectors"] = f"they are read of up to {MOST_VECTORS:,} texts of the smaller side"
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
-    if not reads_training_text(judge):
-        trained_on = None
-    if not reads_prior(judge):
-        prior = None
-    prompts = _prompts_read(prompts, prior)
-    fits = compute_once(
-        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior, prompts, unit
-    )
+    fits = compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *sight)
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -277,7 +296,7 @@ def dd(
         answers.value,
         terms={"real": terms[0], "generated": terms[1]},
         interval=answers.interval(level),
-        caution=blindness(details["alike"], details["unseen"]),
+        caution=blindness(details["alike"], {} if sight.reads_more_than_tokens else details["unseen"]),
         sizes={"n_generated_tested": len(answers.terms[1]), "n_real_tested": len(answers.terms[0])},
         settings={
             "clf": judge.name,
@@ -286,10 +305,11 @@ def dd(
             **({} if by_size is None else {"clf_for": by_size}),
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
-            **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
-            **({} if prior is None else {"prior": label_of(prior)}),
-            **({} if prompts is None else {"prompts": prompts.fingerprint[:8]}),
-            **({"unit": unit} if unit == "document" else {}),
+            **({} if sight.trained_on is None else {"trained_on": sight.trained_on.fingerprint[:8]}),
+            **({} if sight.prior is None else {"prior": label_of(sight.prior)}),
+            **({} if sight.prompts is None else {"prompts": sight.prompts.fingerprint[:8]}),
+            **({} if sight.encoder is None else fit_encoder(sight.encoder, real).settings),
+            **({"unit": sight.unit} if sight.unit == "document" else {}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -315,17 +335,12 @@ def dd_and_fits(
 ) -> tuple[Estimate, tuple[CrossFit, ...]]:
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
-    n_texts = _n_texts(generated, real, settings["fit_real"])
-    unit = unit_of(real, settings["unit"])
-    chosen, _ = chosen_prior(settings["prior"], real, generated)
-    judge = _judge(settings["discriminator"], settings["effort"], chosen, n_texts, kind_of(real, unit))
+    names = "discriminator", "effort", "fit_real", "trained_on", "prior", "prompts", "encoder", "unit"
+    sight, _ = _sight(generated, real, *(settings[name] for name in names))
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
-        others: Any = (settings["folds"], settings["repeats"], settings["threshold"], seed)
-        trained_on = settings["trained_on"] if reads_training_text(judge) else None
-        prior = chosen if reads_prior(judge) else None
-        more: Any = settings["fit_real"], trained_on, prior, _prompts_read(settings["prompts"], prior), unit
-        return estimate, compute_once(_cross_fits, generated, real, judge, *others, *more)
+        folds, repeats, threshold = settings["folds"], settings["repeats"], settings["threshold"]
+        return estimate, compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *sight)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -344,15 +359,16 @@ def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
 def _cross_fits(
     generated: Corpus,
     real: Corpus,
-    judge: Discriminator,
     folds: int,
     repeats: int,
     threshold: ThresholdRule,
     seed: int,
+    judge: Discriminator,
     fit_real: Corpus | None,
     trained_on: Corpus | None,
     prior: str | None,
     prompts: Corpus | None,
+    encoder: str | Encoder | None,
     unit: TextUnit,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
@@ -365,6 +381,9 @@ def _cross_fits(
     if prior is not None:
         sides = compute_once(with_prior, sides[0], prior, prompts), compute_once(with_prior, sides[1], prior, prompts)
         fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior, prompts)
+    if encoder is not None:
+        sides = with_vectors(sides[0], encoder, real), with_vectors(sides[1], encoder, real)
+        fit_real = None if fit_real is None else with_vectors(fit_real, encoder, real)
     if unit == "document":
         sides = compute_once(with_structure, sides[0]), compute_once(with_structure, sides[1])
         fit_real = None if fit_real is None else compute_once(with_structure, fit_real)
@@ -376,9 +395,34 @@ def _cross_fits(
     )
 
 
-def _prompts_read(prompts: Corpus | None, prior: str | None) -> Corpus | None:
-    """Return the prompts where a language model reads texts after them."""
-    return prompts if is_model(prior) else None
+def _sight(
+    generated: Corpus,
+    real: Corpus,
+    discriminator: Any,
+    effort: str,
+    fit_real: Corpus | None,
+    trained_on: Corpus | None,
+    prior: str | None,
+    prompts: Corpus | None,
+    encoder: str | Encoder | None,
+    unit: str | None,
+) -> tuple[_Sight, Seen]:
+    """Return what the judge sees, without what it does not use, and what decided who is in its family."""
+    unit = unit_of(real, unit)
+    prior, _ = chosen_prior(prior, real, generated)
+    n_texts = _n_texts(generated, real, fit_real)
+    seen = Seen(kind_of(real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
+    judge = _judge(discriminator, effort, seen, n_texts)
+    prior = prior if reads_prior(judge) else None
+    return _Sight(
+        judge,
+        fit_real,
+        trained_on if reads_training_text(judge) else None,
+        prior,
+        prompts if is_model(prior) else None,
+        encoder if seen.vectors and reads_vectors(judge) else None,
+        unit,
+    ), seen
 
 
 def _described(corpus: Corpus, trained_on: Corpus) -> Corpus:
