@@ -155,7 +155,7 @@ class Declaration:
         """The settings of the metric itself, beside the two texts, `level` and `seed`."""
         everything = inspect.signature(self.compute).parameters.values()
         own = {each.name: each for each in everything if each.name not in ("generated", "real", "level", "seed")}
-        if self.cost == "quadratic" or "encoder" in own or self.most is not None:
+        if self.cost == "quadratic" or self.most is not None:
             own[DRAWN] = inspect.Parameter(DRAWN, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
         return own
 
