@@ -44,13 +44,10 @@ def test_one_text_far_out_changes_little() -> None:
 
 def test_vectors_are_read_in_the_same_way() -> None:
     train, valid = (side(300, 0.5, 0), side(300, -0.5, 1)), (side(100, 0.5, 2), side(100, -0.5, 3))
-    renamed = [
-        tuple(replace(each, columns={VECTORS: each.columns[MODEL_COLUMN]}) for each in sides)
-        for sides in (train, valid)
-    ]
-    of_vectors = VectorLogistic(grid=(0.3,)).fit(renamed[0], renamed[1])
+    renamed = [replace(each, columns={VECTORS: each.columns[MODEL_COLUMN]}) for each in (*train, *valid)]
+    of_vectors = VectorLogistic(grid=(0.3,)).fit((renamed[0], renamed[1]), (renamed[2], renamed[3]))
     of_model = ColumnLogistic(grid=(0.3,)).fit(train, valid)
-    assert np.array_equal(of_vectors.prob_real(renamed[1][0]), of_model.prob_real(valid[0]))
+    assert np.array_equal(of_vectors.prob_real(renamed[2]), of_model.prob_real(valid[0]))
     with pytest.raises(UnavailableError, match="vectors needs vectors of the texts: give --encoder minilm"):
         of_vectors.prob_real(valid[0])
 

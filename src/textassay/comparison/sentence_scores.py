@@ -6,6 +6,7 @@ depends on the generator it was trained against. Rows are made as they are read:
 
 import csv
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ class SentenceTable:
     """Rows under `columns`: generator, side, line (from 1), text, and metrics (empty where there is no score)."""
 
     columns: tuple[str, ...]
-    rows: Iterable[Sequence[str]]
+    rows: Iterable[Sequence[str | float]]
     # Of each generator its sentences and their scores by metric, where rows are made of these
     generated: Mapping[str, tuple[Sequence[str], Mapping[str, FloatArray]]] | None = None
 
@@ -109,8 +110,8 @@ def _read_generated(table: SentenceTable, metric: str) -> dict[str, tuple[Sequen
     read: dict[str, tuple[list[str], list[float]]] = {}
     for row in table.rows:
         if len(row) == len(table.columns) and row[1] == "generated" and row[place]:
-            texts, scores = read.setdefault(row[0], ([], []))
-            texts.append(row[3])
+            texts, scores = read.setdefault(str(row[0]), ([], []))
+            texts.append(str(row[3]))
             scores.append(float(row[place]))
     return {generator: (texts, {metric: np.array(scores)}) for generator, (texts, scores) in read.items()}
 
@@ -143,10 +144,10 @@ def _scores(comparison: Comparison, generator: str, side: str) -> dict[str, Floa
 
 def _side_rows(
     generator: str, side: str, sentences: Sequence[str], scores: Mapping[str, FloatArray], metrics: Sequence[str]
-) -> Iterator[list[str]]:
-    columns = [_values(scores[metric]) if metric in scores else itertools.repeat("") for metric in metrics]
-    for line, (text, *values) in enumerate(zip(sentences, *columns), start=1):  # noqa: B905  (some are endless)
-        yield [generator, side, str(line), text, *("" if value != value else str(value) for value in values)]
+) -> Iterator[tuple[str | float, ...]]:
+    columns = [_values(scores[metric]) if metric in scores else itertools.repeat(math.nan) for metric in metrics]
+    names, sides = itertools.repeat(generator), itertools.repeat(side)
+    yield from zip(names, sides, itertools.count(1), sentences, *columns)  # noqa: B905  (some are endless)
 
 
 def _values(array: FloatArray) -> Iterator[float]:

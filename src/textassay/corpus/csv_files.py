@@ -146,6 +146,8 @@ def _field(value: object) -> str:
     if value is None or value != value:
         return ""
     text = str(value)
+    if type(value) is float or type(value) is int:
+        return text
     if not isinstance(value, int | float) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         text = "'" + text
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text

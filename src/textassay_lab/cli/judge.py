@@ -159,8 +159,9 @@ def _kept(folder: Path) -> "KeptComparison":
     table = open_sentences(folder / "sentences.csv")
     for row in () if table is None else table.rows:
         if table is not None and row[1] == "generated" and row[0] in texts:
-            texts[row[0]].append(row[3])
+            name, text = str(row[0]), str(row[3])
+            texts[name].append(text)
             for metric, score in zip(table.columns[4:], row[4:], strict=True):
-                scores.setdefault((row[0], metric), []).append(float(score) if score else math.nan)
+                scores.setdefault((name, metric), []).append(float(score) if score else math.nan)
     arrays = {key: np.array(values) for key, values in scores.items()}
     return KeptComparison(comparison, texts, {key: array for key, array in arrays.items() if np.isfinite(array).any()})
