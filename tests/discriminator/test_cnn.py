@@ -2,7 +2,8 @@
 
 import importlib.util
 from functools import partial
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -72,7 +73,9 @@ def fitted() -> tuple[CnnDiscriminator, tuple[Pair, Pair, Pair]]:
 
 @pytest.mark.feature("DD-04")
 def test_the_network_has_the_papers_shapes_and_size() -> None:
-    network = cnn_network(5690, seed=0)
+    judge = CnnDiscriminator(PAPER)
+    network = begun(partial(judge.new_network, cast(WordRows, SimpleNamespace(n_rows=5690))), torch.Generator())
+    assert network.dropout == 0.5
     weights = dict(network.named_parameters())
     assert {name: tuple(weight.shape) for name, weight in weights.items()} == {
         "words.weight": (5690, 512),
@@ -147,7 +150,7 @@ def test_the_loss_is_binary_cross_entropy_and_the_penalty() -> None:
     assert network.loss(sentences, is_real, None).item() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.feature("DD-04")
+@pytest.mark.feature("DD-04", "DD-05")
 def test_dropout_leaves_out_half_and_keeps_the_mean() -> None:
     network = cnn_network(50, seed=1)
     weights = dict(network.named_parameters())

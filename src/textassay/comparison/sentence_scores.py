@@ -147,7 +147,7 @@ def _side_rows(
 ) -> Iterator[tuple[str | float, ...]]:
     columns = [_values(scores[metric]) if metric in scores else itertools.repeat(math.nan) for metric in metrics]
     names, sides = itertools.repeat(generator), itertools.repeat(side)
-    yield from zip(names, sides, itertools.count(1), sentences, *columns)  # noqa: B905  (some are endless)
+    yield from zip(names, sides, itertools.count(1), sentences, *columns)
 
 
 def _values(array: FloatArray) -> Iterator[float]:

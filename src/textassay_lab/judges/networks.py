@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from textassay_lab.generator.lstm_model import LstmLayer
 from textassay_lab.generator.module import Network, dropped
+from textassay_lab.judges.cnn import L2
 from textassay_lab.judges.network import N_PADS, PAD, Sentences
 from textassay_lab.judges.ngram_network import CountedSentences
 
 IntArray = npt.NDArray[np.int64]
 
 _FAR = 1e4  # beyond any value that is pooled
-_L2 = 0.2
 _WINDOW = 3  # of recurrent and n-gram networks
 _PER_SENTENCE = 10  # sums over tokens are divided by it, so that they are about as large as means
 _NUMBERS = 5  # of each order: both logarithms, their difference, unseen on one side
@@ -81,7 +81,7 @@ class CnnNetwork(JudgeNetwork):
         """Return the mean cross-entropy, in nats per sentence, with the penalty on the output layer; a scalar."""
         labels = torch.from_numpy(is_real).to(self.device)
         cross_entropy = nn.functional.cross_entropy(self.logits(sentences, rng), labels)
-        loss: Tensor = cross_entropy + _L2 * sum((weight**2).sum() / 2 for weight in self.head.parameters())
+        loss: Tensor = cross_entropy + L2 * sum((weight**2).sum() / 2 for weight in self.head.parameters())
         return loss
 
     def logits(self, sentences: Sentences, rng: torch.Generator | None = None) -> Tensor:

@@ -47,6 +47,23 @@ def test_a_uniform_generator_costs_log2_of_27(letters: TextForm, gold: Corpus) -
     assert found.zero_share == 0
 
 
+@pytest.mark.feature("LM-01")
+@pytest.mark.parametrize("p", [0.03, 0.4])
+def test_counts_are_binomial_at_every_number_of_draws(gold: Corpus, p: float) -> None:
+    """Mean costs of 4,000 tokens of one probability against sums over SciPy's binomial distribution."""
+    text = reference_windows(gold, window=20)
+    sizes = [20, 50, 200]
+    found = multinomial_costs(text, np.full(text.n_tokens, math.log(p)), sizes, floor=1e-3, seed=0)
+    for place, n in enumerate(sizes):
+        counts = np.arange(n + 1)
+        chances = stats.binom.pmf(counts, n, p)
+        costs = {"plain": -np.log2(np.maximum(counts / n, 1e-3)), "zeros": (counts == 0).astype(float)}
+        for name, cost in costs.items():
+            mean = float(chances @ cost)
+            error = math.sqrt(float(chances @ (cost - mean) ** 2) / text.n_tokens)
+            assert found[name][place].sum() / text.n_tokens == pytest.approx(mean, abs=4 * error + 1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.feature("LM-01")
 @pytest.mark.parametrize("mode", ["multinomial", "onehot"])

@@ -183,6 +183,26 @@ def test_a_simulated_worker_gives_back_its_rate() -> None:
 
 
 @pytest.mark.feature("EB-26")
+def test_the_spread_is_that_of_five_evaluations_of_every_fifth_page() -> None:
+    study = _study(100)
+    right = {"data": (5, 4, 3, 4, 5), "lm": (4, 3, 1, 2, 2)}  # of the five prefixes of a page of each evaluation
+    submissions = []
+    for number, page in enumerate(study.pages):
+        answers, seen = {}, Counter[str]()
+        for item in page.items:
+            side = item.generator or "data"
+            agrees = seen[side] < right[side][number % 5]
+            answers[item.id] = str(item.top) if agrees else "5"
+            seen[side] += 1
+        submissions.append(Submission(page.id, "w", answers))
+    found = score_next_word(collect(study, submissions)).spreads
+    wrong = {side: 1 - np.array(counts) / 5 for side, counts in right.items()}
+    assert found is not None
+    assert found[:2] == pytest.approx([np.std(wrong["data"], ddof=1), np.std(wrong["lm"], ddof=1)])
+    assert math.isnan(found[2])  # in two of them nobody disagreed after prefixes of data
+
+
+@pytest.mark.feature("EB-26")
 def test_simulated_raters_take_turns_and_miss_by_chance() -> None:
     study = _study(500, judgements_per_page=3)
     submissions = simulate_raters(study, after_data=0.8, after_own=0.1, n_raters=4)

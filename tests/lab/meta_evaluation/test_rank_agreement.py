@@ -39,6 +39,7 @@ def _world(rng: np.random.Generator) -> dict[str, Estimate]:
     return found
 
 
+@pytest.mark.feature("A-10")
 @pytest.mark.parametrize("ties", [False, True])
 def test_tau_b_is_that_of_scipy(ties: bool) -> None:
     rng = np.random.default_rng(0)
