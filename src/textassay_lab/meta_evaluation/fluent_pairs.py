@@ -1,4 +1,4 @@
-"""Pairs of known truth of fluent text: a pretrained language model at a temperature or a top-p, against itself as it is.
+"""Pairs of fluent text of known truth: a pretrained language model at a temperature or a top-p, and as it is.
 
 They need no text of the user's, but the extra ``prior-lm``, and minutes: 1,000 texts of 24 tokens take three of
 processor time. The truth is therefore a mean over 1,000 texts a side, with a standard error of at most 0.006.
