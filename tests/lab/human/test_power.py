@@ -76,7 +76,7 @@ def test_the_power_of_few_raters_is_what_their_analysis_has(n_raters: int) -> No
         generator, rater, text = np.indices(right.shape)
         found = clustered_means(right.ravel(), generator.ravel(), (text + n * generator).ravel(), rater.ravel())
         seen += found.difference(0, 1, level=0.95, shares=True).p_value < 0.05
-    variance = np.mean([share * (1 - share) for share in accuracies])
+    variance = float(np.mean([share * (1 - share) for share in accuracies]))
     design = Design(n_raters, text_spread**2 / variance, n, liking**2 / variance)
     assert seen / n_runs == pytest.approx(power_to_separate(n, *accuracies, design=design), abs=0.1)
     assert design.raters(n) == n_raters

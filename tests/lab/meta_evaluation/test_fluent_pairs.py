@@ -59,7 +59,7 @@ def all_pairs_of_tokens(model: LanguageModel, setting: Setting) -> FloatArray:
     """Return the probability of each text of two tokens, shape (n_types, n_types)."""
     first = next_probs(model, [[]], setting)[0]
     second = next_probs(model, [[token] for token in range(len(first))], setting)
-    return first[:, None] * second
+    return np.asarray(first[:, None] * second)
 
 
 def test_log_probs_are_those_of_the_drawn_tokens_under_every_setting(tiny: str) -> None:
