@@ -189,7 +189,7 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
     assert json.loads((folder / "planned" / "power.json").read_text()) == plan
     assert (folder / "planned" / "power.html").is_file()
     assert plan["rows"] == [
-        {"judges": 1, "design_effect": 1.0, "texts": 111, "judgements": 111, "ties_by_guessing": 0.0}
+        {"judges": 1, "design_effect": 1.0, "raters": 111, "texts": 111, "judgements": 111, "ties_by_guessing": 0.0}
     ]
     rows = ["item,rater,label,generator"]
     rows += [

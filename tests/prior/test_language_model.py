@@ -26,7 +26,7 @@ def model(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
 def by_hand(model: LanguageModel, ids: list[int], first: int) -> np.ndarray:
     """Return the five numbers of the tokens from `first` on, in double precision."""
     with torch.no_grad():
-        logits = model._loaded[1](torch.tensor([ids])).logits[0].double()
+        logits = model.loaded[1](torch.tensor([ids])).logits[0].double()
     log_probs = torch.log_softmax(logits, dim=-1)
     rows = []
     for place in range(first, len(ids)):

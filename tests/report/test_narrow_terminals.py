@@ -177,7 +177,7 @@ def _study() -> Report:
 
 def _power() -> Report:
     rows = [
-        {"judges": k, "texts": 10**7 + k, "judgements": 10**8, "design_effect": 1.25, "power": 0.8,
+        {"judges": k, "raters": 10**6, "texts": 10**7 + k, "judgements": 10**8, "design_effect": 1.25, "power": 0.8,
          "ties_by_guessing": 0.5 * (k % 2 == 0)} for k in (1, 2, 5)
     ]  # fmt: skip
     document = {

@@ -77,3 +77,18 @@ def simulate(
         value=value,
         scale="real-or-fake",
     )
+
+
+def few_raters(rng: np.random.Generator, n_raters: int, odds: Mapping[str, float], n_texts: int = 50) -> Judgements:
+    """Return judgements of `n_texts` texts of each writer by raters who all judge all of them.
+
+    `odds`: log-odds of being judged fake; raters differ in these, and in how they like a writer.
+    """
+    strict, likings = rng.normal(size=n_raters) / 2, 0.3 * rng.normal(size=(len(odds), n_raters))
+    rows: dict[str, tuple[str | None, Sequence[float | None]]] = {}
+    for place, (name, base) in enumerate(odds.items()):
+        for number in range(n_texts):
+            logits = base + 0.8 * rng.normal() + strict + likings[place]
+            real = rng.random(n_raters) > 1 / (1 + np.exp(-logits))
+            rows[f"{name}/{number}"] = (None if name == "(real)" else name, real.astype(float).tolist())
+    return from_table(rows)

@@ -79,14 +79,21 @@ class LanguageModel:
         return f"{content} {self.precision} {WINDOW}"
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
+    def loaded(self) -> tuple[Any, Any]:
+        """The tokeniser and the network."""
         tokenizer = load_tokenizer(self._folder, self._file)
         return tokenizer, load_network(self._folder, self._device, self.precision, self._file)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         with self._lock:
-            tokenizer, _ = self._loaded
+            tokenizer, _ = self.loaded
             return list(tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]) if texts else []
+
+    def decode(self, tokens: npt.NDArray[np.int64]) -> list[str]:
+        """Return the texts of rows of tokens; bytes that are no UTF-8 become U+FFFD."""
+        with self._lock:
+            tokenizer, _ = self.loaded
+            return list(tokenizer.batch_decode(tokens.tolist(), clean_up_tokenization_spaces=False))
 
     def encode_prompt(self, prompt: str | None) -> list[int]:
         """Return the tokens of a prompt, and of the break after it; none without a prompt."""
@@ -95,7 +102,7 @@ class LanguageModel:
     def read(self, tokens: Sequence[Sequence[int]], prompts: Sequence[Sequence[int]] | None = None) -> list[ReadText]:
         """Return what the model says of texts; with `prompts`, as many tokens that stand before them, not scored."""
         with self._lock:
-            begin = self._begin
+            begin = self.begin
         windows = []
         for number, ids in enumerate(tokens):
             before = [begin, *(prompts[number] if prompts is not None else ())][-(WINDOW // 2) :]
@@ -114,15 +121,16 @@ class LanguageModel:
         return self._device.split(":")[0]
 
     @property
-    def _begin(self) -> int:
-        tokenizer, model = self._loaded
+    def begin(self) -> int:
+        """The token before every text."""
+        tokenizer, model = self.loaded
         known = (tokenizer.bos_token_id, model.config.bos_token_id, tokenizer.eos_token_id, 0)
         return int(next(one for one in known if one is not None))
 
     def _read(self, batch: Sequence[_Window]) -> list[npt.NDArray[np.float32]]:
         import torch
 
-        _, model = self._loaded
+        _, model = self.loaded
         longest = max(len(window.ids) for window in batch)
         ids = torch.zeros((len(batch), longest), dtype=torch.long)
         there = torch.zeros_like(ids)

@@ -50,14 +50,16 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         int, option("Real answers to a prompt, in worlds with prompts.", "N", names=("--answers",)), Between(1)
     ] = 5
     n_truth: Annotated[
-        int, option("Sentences a side to compute the truth from.", "N", names=("--truth",)), Between(2)
-    ] = 50_000
+        int | None,
+        option("Sentences a side for the truth: 50000, fluent worlds 1000 by default.", "N", names=("--truth",)),
+        Between(2),
+    ] = None
     seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
     estimators: Annotated[
         str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
     ] = "plain,quick,default"
     worlds: Annotated[
-        str | None, option("Such as growth-4,learnt; by default all but learnt, answers, lstm, gpt2.", "LIST")
+        str | None, option("Such as growth-4,fluent; by default all but learnt, answers, fluent, lstm, gpt2.", "LIST")
     ] = None
     prior: Prior = None
     level: Level = 0.95
@@ -74,13 +76,15 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         from textassay_lab.meta_evaluation.bench import bench, matching_worlds, parse_estimators
         from textassay_lab.meta_evaluation.bench_document import bench_document, seeds_sentence
         from textassay_lab.meta_evaluation.bench_summary import with_summary
+        from textassay_lab.meta_evaluation.fluent_pairs import FLUENT_NAMES, fluent_pairs
 
         estimators = split_names(self.estimators)
         parse_estimators(estimators, level=self.level, prior=self.prior)  # raises before anything is read
         worlds = None if self.worlds is None else split_names(self.worlds)
         if worlds == []:
             raise OptionError("--worlds is empty: name a world or more, or leave the option out")
-        matching_worlds(worlds)
+        names, _ = matching_worlds(worlds)
+        fluent_pairs([name for name in names if name in FLUENT_NAMES])
         texts = {name: self.read_file(source).texts for name, source in files.items()}
         if not self.quiet:
             print_line(seeds_sentence(seeds))

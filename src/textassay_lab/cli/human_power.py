@@ -1,14 +1,18 @@
 """``textassay human power``: how many texts and judges a study needs, from nothing or from the results of another."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Output
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 from textassay.settings import Level
+
+if TYPE_CHECKING:
+    from textassay_lab.human.power import Design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,7 @@ class Power(Output):
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
         from textassay_lab.human.document import power_document
+        from textassay_lab.human.power import Design
 
         text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
         text = text if self.text_correlation is None else self.text_correlation
@@ -51,15 +56,14 @@ class Power(Output):
             "text_correlation": text,
             "rater_correlation": rater,
             "texts_per_rater": texts_per_rater,
-            "rows": [self._row(judges, text, rater, texts_per_rater) for judges in self.judges or (1, 3, 5)],
+            "rows": [self._row(Design(judges, text, texts_per_rater, rater)) for judges in self.judges or (1, 3, 5)],
         }
         print_and_save(power_document(values), values, "power", out=self.out, as_json=self.json)
         return 0
 
-    def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:
-        """Return what a study with so many judges of each text needs."""
+    def _row(self, design: "Design") -> dict[str, Any]:
+        """Return what a study of this design needs."""
         from textassay_lab.human.power import (
-            design_effect,
             power_to_detect,
             power_to_separate,
             texts_to_detect,
@@ -67,19 +71,24 @@ class Power(Output):
             tie_share,
         )
 
-        effect = design_effect(
-            judges=judges, text_correlation=text, texts_per_rater=texts_per_rater, rater_correlation=rater
-        )
-        row: dict[str, Any] = {"judges": judges, "design_effect": effect}
-        settings: dict[str, Any] = {"level": self.level, "judges": judges, "effect": effect}
+        settings: dict[str, Any] = {"level": self.level, "design": design}
+        judges = design.judges
         if self.other is None:
-            row["texts"] = texts_to_detect(self.accuracy, power=self.power, **settings)
-            if self.texts is not None:
-                row["power"] = power_to_detect(self.texts, self.accuracy, **settings)
+            texts = texts_to_detect(self.accuracy, power=self.power, **settings)
         else:
-            row["texts"] = texts_to_separate(self.accuracy, self.other, power=self.power, **settings)
-            if self.texts is not None:
-                row["power"] = power_to_separate(self.texts, self.accuracy, self.other, **settings)
+            texts = texts_to_separate(self.accuracy, self.other, power=self.power, **settings)
+        row: dict[str, Any] = {
+            "judges": judges,
+            "design_effect": design.effect(texts),
+            "raters": math.ceil(design.raters(texts)),
+            "texts": texts,
+        }
+        if self.texts is not None:
+            row["power"] = (
+                power_to_detect(self.texts, self.accuracy, **settings)
+                if self.other is None
+                else power_to_separate(self.texts, self.accuracy, self.other, **settings)
+            )
         row["judgements"] = row["texts"] * judges
         row["ties_by_guessing"] = tie_share(judges)
         return row

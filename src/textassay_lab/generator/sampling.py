@@ -32,7 +32,6 @@ _TOGETHER = {"cpu": 512, "cuda": 2048}  # sentences drawn in one block, by devic
 _ELSEWHERE = 2048
 _CROWDED = 7 / 8  # below this share of unfinished sentences, finished ones are removed from the state
 _STRETCH = 64  # tokens of the vocabulary that are summed before the search
-_CANDIDATES = 256  # tokens that are sorted first for top-p
 
 
 class Drawable(Protocol):
@@ -76,8 +75,8 @@ class Choice:
             n_kept = torch.full((len(logits), 1), self.top_k, device=logits.device)
             logits = _likeliest(logits, n_kept, logits.topk(self.top_k).values)
         if self.top_p is not None and self.top_p < 1:
-            logits = _nucleus(logits, self.top_p)
-        return _inverted(logits, draws)
+            logits = nucleus(logits, self.top_p)
+        return inverted(logits, draws)
 
 
 @dataclass(frozen=True)
@@ -188,20 +187,19 @@ def _in_order(columns: list[tuple[IntArray, IntArray]], lengths: IntArray) -> To
     return tokens
 
 
-def _nucleus(logits: Tensor, top_p: float) -> Tensor:
+def nucleus(logits: Tensor, top_p: float) -> Tensor:
     """Return `logits`, (B, V), with -inf for all but the fewest likeliest tokens that together have `top_p`."""
-    n_types = logits.shape[1]
-    top = logits.amax(1, keepdim=True)
-    total = torch.exp(logits - top).sum(1, keepdim=True, dtype=torch.float64)
-    n_sorted = min(_CANDIDATES, n_types)
-    while True:
-        likeliest = logits.topk(n_sorted).values
-        reached = torch.exp((likeliest - top).double()).cumsum(1) / total
-        if n_sorted == n_types or bool((reached[:, -1] >= top_p).all()):
-            break
-        n_sorted = min(8 * n_sorted, n_types)
-    n_kept = ((reached < top_p).sum(1, keepdim=True) + 1).clamp_(max=n_sorted)
-    return _likeliest(logits, n_kept, likeliest)
+    likeliest = _descending(logits)
+    reached = torch.exp(likeliest - likeliest[:, :1]).cumsum(1, dtype=torch.float64)
+    n_kept = (reached < top_p * reached[:, -1:]).sum(1, keepdim=True) + 1
+    return _likeliest(logits, n_kept.clamp_(max=logits.shape[1]), likeliest)
+
+
+def _descending(logits: Tensor) -> Tensor:
+    """Return each row from its highest logit down, by numpy on a processor: a tenth of the time of PyTorch there."""
+    if logits.device.type != "cpu":
+        return logits.sort(dim=1, descending=True).values
+    return torch.from_numpy(-np.sort(-logits.numpy(), axis=1))
 
 
 def _likeliest(logits: Tensor, n_kept: Tensor, likeliest: Tensor) -> Tensor:
@@ -212,11 +210,12 @@ def _likeliest(logits: Tensor, n_kept: Tensor, likeliest: Tensor) -> Tensor:
     border = likeliest.gather(1, n_kept - 1)
     above, equal = logits > border, logits == border
     n_equal = n_kept - above.sum(1, keepdim=True)
-    kept = above | (equal & (equal.cumsum(1) <= n_equal))
-    return torch.where(kept, logits, -math.inf)
+    if bool((equal.sum(1, keepdim=True) > n_equal).any()):
+        equal &= equal.cumsum(1) <= n_equal
+    return torch.where(above | equal, logits, -math.inf)
 
 
-def _inverted(logits: Tensor, draws: Tensor) -> Tensor:
+def inverted(logits: Tensor, draws: Tensor) -> Tensor:
     """Return the token that each uniform draw (B,) in [0, 1) hits, shape (B,); sums of stretches are in float64."""
     n_types = logits.shape[1]
     n_stretches = -(-n_types // _STRETCH)

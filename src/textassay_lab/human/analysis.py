@@ -20,11 +20,14 @@ from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Interval, json_ready
 from textassay.metric.base import check_level
+from textassay.report.text import join_words, p_value
 from textassay_lab.human.agreement import Agreement, agreements
 from textassay_lab.human.judgements import Judgements, Scale
 from textassay_lab.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
 from textassay_lab.human.reasons import ReasonCounts, Reasons, code_comments
 from textassay_lab.human.verdicts import (
+    REAL,
+    GeneratorDifference,
     GeneratorVerdict,
     Share,
     Ties,
@@ -35,6 +38,8 @@ from textassay_lab.human.verdicts import (
 )
 
 FloatArray = npt.NDArray[np.float64]
+
+_MOST_PAIRS = 4  # that a warning names
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class Variant:
 class HumanAnalysis(Displayed, document="textassay_lab.human.document:analysis_document"):
     scale: Scale  # "real-or-fake" or "number"
     settings: Mapping[str, Any]  # ties and votes (None: all items), which ratings have not; level, seed, min_seconds
-    # n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements
+    # n_items, n_real, n_generated, n_judged (items with a judgement), n_raters, n_judgements; n_pages where texts share
     sizes: Mapping[str, int]
     votes: Mapping[int, int]  # Number of judgements to number of items with so many
     by_judgement: Verdict  # H1, or mean ratings
@@ -233,12 +238,15 @@ def analyse(
     warnings = _warnings(judgements, counts, agreement, kappa_votes)
     if by_majority is not None and by_majority.n_ties:
         warnings.append(_tie_warning(judgements, by_judgement, by_majority, ties, required_votes))
+    if few := by_judgement.of_these_raters(level):
+        warnings.append(_few_raters(few, by_judgement.n_raters or 0))
     n_suspicious = sum(bool(rater.flags) for rater in raters)
     if n_suspicious:
         warnings.append(
             f"{n_suspicious} of {len(raters)} raters {'is' if n_suspicious == 1 else 'are'} suspicious, but counted "
             "like all others: to leave one out, add --exclude NAME"
         )
+    n_pages = len({item.page for item in judgements.items})
     return HumanAnalysis(
         scale=judgements.scale,
         settings={
@@ -252,7 +260,7 @@ def analyse(
             "n_real": int(judgements.is_real.sum()),
             "n_generated": int((~judgements.is_real).sum()),
             "n_judged": int(np.count_nonzero(counts)),
-            "n_pages": len({item.page for item in judgements.items}),
+            **({"n_pages": n_pages} if n_pages < len(judgements.items) else {}),
             "n_raters": len(np.unique(judgements.rater)),
             "n_judgements": len(judgements),
         },
@@ -320,6 +328,21 @@ def _warnings(
     return messages
 
 
+def _few_raters(pairs: Sequence[GeneratorDifference], n_raters: int) -> str:
+    """Return a warning that names what these raters find different, and raters like them perhaps not."""
+    named = [
+        f"{pair.a} and {'real text' if pair.b == REAL else pair.b} (p {p_value(pair.these_raters.p_adjusted)})"
+        for pair in pairs[:_MOST_PAIRS]
+        if pair.these_raters is not None
+    ]
+    rest = [f"{len(pairs) - len(named)} more"] if len(pairs) > len(named) else []
+    return (
+        f"{n_raters} raters are few: intervals, ranks and p are of raters like them, who may differ more than so few "
+        f"can show. As these {n_raters} alone judge, these differ, too: {join_words([*named, *rest])}. More raters "
+        "would settle it, more texts hardly"
+    )
+
+
 def _tie_warning(
     judgements: Judgements, by_judgement: Verdict, by_majority: Verdict, ties: Ties, votes: int | None
 ) -> str:
@@ -348,7 +371,7 @@ def _tie_warning(
 
 
 def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as a JSON object; a share has its value (or own name), low, high, n and n_pages."""
+    """Return a verdict as a JSON object; a share has its value (or own name), low, high and n."""
     name = "mean_rating" if verdict.name == "ratings" else "judged_fake"
     rows = [*verdict.generators, *((verdict.real,) if verdict.real is not None else ())]
     rates = ("accuracy", "true_positive_rate", "true_negative_rate")
@@ -396,7 +419,7 @@ def _rater_dict(rater: RaterSummary, *, is_vote: bool) -> dict[str, Any]:
 def _share_dict(name: str, share: Share | None) -> dict[str, Any] | None:
     if share is None:
         return None
-    return {name: share.value, **_bounds(share.interval), "n": share.n, "n_pages": share.n_pages}
+    return {name: share.value, **_bounds(share.interval), "n": share.n}
 
 
 def _bounds(interval: Interval | None) -> dict[str, Any]:

@@ -3,18 +3,21 @@
 A mean is a ratio of two sums over clusters (cluster sizes are random, too), and its variance is that of the clusters'
 sums of ``value - mean``. With two crossed kinds of clusters, such as pages and raters who judged several pages, the
 variances of both are added and that of their intersections is subtracted; the result is never smaller than with either
-kind alone.
+kind alone. Three raters say little of how raters differ, but three hundred texts much of how texts do: the degrees of
+freedom are Satterthwaite's, which weigh both by their parts of the variance. What raters add to a difference of two
+groups may be taken from all pairs of groups together.
 
 Sources: Cameron, Gelbach, Miller, "Robust Inference With Multiway Clustering", Journal of Business and Economic
-Statistics 29, 2011 (two kinds of clusters, fewest clusters for the degrees of freedom); Dean, Pagano, "Evaluating
+Statistics 29, 2011 (two kinds of clusters); Satterthwaite, "An Approximate Distribution of Estimates of Variance
+Components", Biometrics Bulletin 2, 1946 (degrees of freedom of a sum of variances); Dean, Pagano, "Evaluating
 Confidence Interval Methods for Binomial Proportions in Clustered Surveys", Journal of Survey Statistics and Methodology
 3, 2015 (Wilson's interval with the effective sample size, Student's quantile); Newcombe, "Interval estimation for the
 difference between independent proportions", Statistics in Medicine 17, 1998 (from the intervals of both proportions).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -43,19 +46,67 @@ class ClusteredMeans:
 
     values: FloatArray  # Shape (D,)
     sizes: IntArray  # Values in each group, shape (D,)
-    n_clusters: IntArray  # Number of clusters of each group, of the kind with fewest, shape (D,)
-    covariances: FloatArray  # One matrix per way to cluster, shape (K, D, D); the largest variance is used
+    counts: IntArray  # Clusters of each group, of one kind or of two, shape (1 or 2, D)
+    # By the first kind alone; with two, also by the second alone and by both, shape (1 or 3, D, D)
+    covariances: FloatArray
+
+    @property
+    def n_clusters(self) -> IntArray:
+        """Number of clusters of each group, of the kind with fewest, shape (D,)."""
+        return np.asarray(self.counts.min(axis=0))
+
+    @property
+    def crosses(self) -> bool:
+        """Whether there are two kinds of clusters."""
+        return len(self.counts) > 1
+
+    def of_first_kind(self) -> "ClusteredMeans":
+        """Return the same means where clusters of the second kind are these and no others, such as these raters."""
+        return replace(self, counts=self.counts[:1], covariances=self.covariances[:1])
 
     def variance(self, group: int) -> float:
         """Return the variance of a mean; NaN with a single cluster."""
-        return float(self.covariances[:, group, group].max())
+        return self._spread(self._weights({group: 1.0}))[0]
+
+    def _weights(self, weights: Mapping[int, float]) -> FloatArray:
+        found = np.zeros(len(self.values))
+        found[list(weights)] = list(weights.values())
+        return found
+
+    def _parts(self, weights: FloatArray) -> FloatArray:
+        """Return the variance of a weighted sum of means by each of `covariances`."""
+        used = np.flatnonzero(weights)
+        return np.asarray(self.covariances[:, used[:, None], used] @ weights[used] @ weights[used])
+
+    def _spread(self, weights: FloatArray, alike: Sequence[FloatArray] = ()) -> tuple[float, float]:
+        """Return the variance of a weighted sum of means, and its degrees of freedom; NaN with a single cluster.
+
+        `alike`: weights of all sums to which clusters of the second kind are taken to add as much as to this one, with
+        D' groups among them, which vary independently.
+        """
+        parts, n = self._parts(weights), self.counts[:, weights != 0].min(axis=1)
+        if not np.isfinite(parts).all():
+            return math.nan, math.nan
+        if not self.crosses:
+            return max(0.0, float(parts[0])), float(n[0] - 1)
+        df = n - 1.0
+        pooled = [found for each in alike if np.isfinite(found := self._parts(each)).all()]
+        if len(pooled) > 1:
+            groups = np.any([each != 0 for each in alike], axis=0)
+            df[1] = (self.counts[1, groups].min() - 1) * (groups.sum() - 1)
+        both = np.mean(pooled, axis=0) if pooled else parts
+        second, added = float(both[1]), float(both[2] - both[0])
+        first = float(parts[0])
+        variance = max(first, second, first + added)
+        lost = first**2 / df[0] + second**2 / df[1]
+        return variance, float(np.clip(variance**2 / lost, df.min(), df.max()) if lost > 0 else df.min())
 
     def interval(self, group: int, *, level: float, method: str) -> Interval | None:
         """Return Student's interval of a mean; None with a single cluster."""
-        value, variance = float(self.values[group]), self.variance(group)
+        value, (variance, df) = float(self.values[group]), self._spread(self._weights({group: 1.0}))
         if not math.isfinite(variance):
             return None
-        margin = self._quantile(level, int(self.n_clusters[group])) * math.sqrt(variance)
+        margin = self._quantile(level, df) * math.sqrt(variance)
         return Interval(value - margin, value + margin, level, method)
 
     def share_interval(self, group: int, *, level: float, method: str) -> Interval | None:
@@ -64,7 +115,7 @@ class ClusteredMeans:
         The effective sample size is that of independent values with the same variance of the mean, at most the number
         of values; if all values are equal, it is the number of clusters.
         """
-        value, variance = float(self.values[group]), self.variance(group)
+        value, (variance, df) = float(self.values[group]), self._spread(self._weights({group: 1.0}))
         if not math.isfinite(variance):
             return None
         spread = value * (1 - value)
@@ -73,26 +124,34 @@ class ClusteredMeans:
             effective = float(self.n_clusters[group])
         else:
             effective = min(size, spread / variance) if variance > 0 else size
-        quantile = self._quantile(level, int(self.n_clusters[group]))
+        quantile = self._quantile(level, df)
         ratio = quantile**2 / effective
         middle = (value + ratio / 2) / (1 + ratio)
         margin = quantile / (1 + ratio) * math.sqrt(spread / effective + ratio / (4 * effective))
         return Interval(max(0.0, middle - margin), min(1.0, middle + margin), level, method)
 
-    def difference(self, first: int, second: int, *, level: float, shares: bool = False) -> Difference:
+    def difference(
+        self,
+        first: int,
+        second: int,
+        *,
+        level: float,
+        shares: bool = False,
+        alike: Sequence[tuple[int, int]] = (),
+    ) -> Difference:
         """Return the mean of one group less that of another, with Student's interval and two-sided p-value.
 
-        The degrees of freedom are those of the group with fewer clusters. If nothing varies, each cluster counts as one
-        answer, and p is that of Fisher's exact test.
+        `alike`: all pairs of groups to whose differences clusters of the second kind, such as raters, are taken to add
+        as much as to this one. If nothing varies, each cluster counts as one answer, and p is that of Fisher's exact
+        test.
         """
         value = float(self.values[first] - self.values[second])
-        both = self.covariances[:, [first, first, second], [first, second, second]]
-        variance = float((both[:, 0] - 2 * both[:, 1] + both[:, 2]).max())
+        contrasts = [self._weights({one: 1.0, other: -1.0}) for one, other in alike]
+        variance, df = self._spread(self._weights({first: 1.0, second: -1.0}), contrasts)
         if not math.isfinite(variance):
             return Difference(value, math.nan, math.nan, math.nan)
-        clusters = int(min(self.n_clusters[first], self.n_clusters[second]))
-        error = math.sqrt(max(0.0, variance))
-        below = above = self._quantile(level, clusters) * error
+        error = math.sqrt(variance)
+        below = above = self._quantile(level, df) * error
         if shares and not all(0 < share < 1 for share in self.values[[first, second]].tolist()):
             interval_a, interval_b = (self.share_interval(group, level=level, method="") for group in (first, second))
             assert interval_a is not None
@@ -101,7 +160,7 @@ class ClusteredMeans:
             below = max(below, math.hypot(share_a - interval_a.low, interval_b.high - share_b))
             above = max(above, math.hypot(interval_a.high - share_a, share_b - interval_b.low))
         if error > 0:
-            p_value = 2 * float(stdtr(clusters - 1, -abs(value) / error))
+            p_value = 2 * float(stdtr(df, -abs(value) / error))
         else:
             from scipy import stats
 
@@ -112,17 +171,14 @@ class ClusteredMeans:
     def log_ratio_margin(self, first: int, second: int, *, level: float) -> float:
         """Return the half-width of Student's interval of the log-ratio of two means, both above 0.
 
-        NaN if one of them has a single cluster. The degrees of freedom are those of `difference`.
+        NaN if one of them has a single cluster.
         """
-        weights = np.array([1 / self.values[first], -1 / self.values[second]])
-        both = self.covariances[:, [[first], [second]], [first, second]]  # (K, 2, 2)
-        variance = float((both @ weights @ weights).max())
-        clusters = int(min(self.n_clusters[first], self.n_clusters[second]))
-        return self._quantile(level, clusters) * math.sqrt(max(0.0, variance)) if math.isfinite(variance) else math.nan
+        variance, df = self._spread(self._weights({first: 1 / self.values[first], second: -1 / self.values[second]}))
+        return self._quantile(level, df) * math.sqrt(variance) if math.isfinite(variance) else math.nan
 
     @staticmethod
-    def _quantile(level: float, n_clusters: int) -> float:
-        return float(stdtrit(n_clusters - 1, (1 + level) / 2))
+    def _quantile(level: float, df: float) -> float:
+        return float(stdtrit(df, (1 + level) / 2))
 
 
 def clustered_means(
@@ -153,7 +209,7 @@ def clustered_means(
     return ClusteredMeans(
         values=means,
         sizes=sizes.astype(np.int64),
-        n_clusters=np.min(counts, axis=0),
+        counts=np.stack(counts),
         covariances=np.stack(covariances),
     )
 

@@ -122,6 +122,7 @@ def power_document(power: Mapping[str, Any]) -> Document:
         ("judges a text", itemgetter("judges"), count_cell),
         ("texts a generator", itemgetter("texts"), count_cell),
         ("judgements a generator", itemgetter("judgements"), count_cell),
+        *([("raters", itemgetter("raters"), count_cell)] if power["texts_per_rater"] > 1 else []),
         ("design effect", itemgetter("design_effect"), numbers(2)),
         *([] if power["texts"] is None else [reached]),
     ], notes=(correlations, *ties), main=True)  # fmt: skip
@@ -193,6 +194,8 @@ def _answer(analysis: HumanAnalysis) -> Iterator[str]:
         best, *others = analysis.best_first
         tied = [row.generator for row in others if row.rank_low == 1]
         luck = f", which may be luck: {join_words(tied)} may be as good" if tied else ""
+        if tied and first.of_these_raters(analysis.settings["level"]):
+            luck += f" to raters like these {first.n_raters}, who are few"
         how = f"rated highest, {number(best.share.value, 3)}"
         if analysis.is_vote:
             how = f"judged fake least often, {_percent_and_interval(best.share)}"
@@ -208,11 +211,8 @@ def _percent_and_interval(share: Share) -> str:
 def _facts(analysis: HumanAnalysis) -> Iterator[tuple[str, str]]:
     sizes, settings = analysis.sizes, analysis.settings
     yield "Judgements", f"{count(sizes['n_judgements'])} by {counted(sizes['n_raters'], 'rater')}"
-    yield (
-        "Texts",
-        f"{count(sizes['n_real'])} real and {count(sizes['n_generated'])} generated, on "
-        f"{counted(sizes['n_pages'], 'page')}",
-    )
+    on_pages = f", on {counted(sizes['n_pages'], 'page')}" if "n_pages" in sizes else ""
+    yield "Texts", f"{count(sizes['n_real'])} real and {count(sizes['n_generated'])} generated{on_pages}"
     if not analysis.is_vote:
         lowest, highest = min(one.lowest for one in analysis.raters), max(one.highest for one in analysis.raters)
         yield "Ratings", f"numbers from {_range(lowest, highest)}"
@@ -220,6 +220,10 @@ def _facts(analysis: HumanAnalysis) -> Iterator[tuple[str, str]]:
     yield votes_name, ", ".join(f"{count(n)} with {votes}" for votes, n in analysis.votes.items())
     if analysis.notes:
         yield "Left out", "; ".join(note.removeprefix("left out: ") for note in analysis.notes)
+    n_raters = analysis.by_judgement.n_raters
+    if n_raters is not None:
+        majority = f"; H2: of these {n_raters} alone" if analysis.is_vote else ""
+        yield "Intervals and p", f"of raters like these {n_raters}{majority}"
     yield "Settings", f"intervals of {percent_of(settings['level'])}, seed {settings['seed']}"
 
 

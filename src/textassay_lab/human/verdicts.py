@@ -2,13 +2,16 @@
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", 2019, section 3 (H1 and H2).
-Departs from it: intervals and differences are clustered by page and rater.
+Departs from it: intervals and differences are clustered by page and rater. What raters add to the difference of two
+generators, by liking one more than others do, is taken from all pairs of generators: three raters are few, but twelve
+generators show how such likings vary. Where raters are few, differences as these very raters judge stand beside.
 """
 
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -35,7 +38,6 @@ class Share:
     value: float
     interval: Interval | None
     n: int
-    n_pages: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,16 @@ class GeneratorVerdict:
     # None for `REAL`.
     rank_low: int | None = None
     rank_high: int | None = None
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Interval and p-values of a difference; `p_adjusted` as in `GeneratorDifference`."""
+
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ class GeneratorDifference:
     high: float
     p: float
     p_adjusted: float
+    these_raters: Certainty | None = None  # As these raters judge other texts; the others are of raters like them
 
 
 @dataclass(frozen=True)
@@ -83,11 +96,20 @@ class Verdict:
     from_real: tuple[GeneratorDifference, ...]  # Each generator against real text; empty without any
     n_items: int  # Number of texts
     n_ties: int | None = None  # Texts with enough votes that were tied; None for H1 and ratings
+    n_raters: int | None = None  # Raters whose texts cross, so that intervals are of raters like them; else None
 
     @property
     def rates(self) -> tuple[Share | None, Share | None, Share | None]:
         """Accuracy, true positive and true negative rate."""
         return self.accuracy, self.true_positive_rate, self.true_negative_rate
+
+    def of_these_raters(self, level: float) -> tuple[GeneratorDifference, ...]:
+        """Return the differences that are significant as these raters judge, and not so for raters like them."""
+        return tuple(
+            pair
+            for pair in (*self.pairs, *self.from_real)
+            if pair.these_raters is not None and pair.these_raters.p_adjusted < 1 - level <= pair.p_adjusted
+        )
 
     @property
     def rows(self) -> dict[str, GeneratorVerdict]:
@@ -186,9 +208,11 @@ def _verdict(
     real = next((row for row in rows if row.generator == REAL), None)
     generators = [row for row in rows if row is not real]
     places = range(len(generators))
-    pairs = _differences(means, names, list(itertools.combinations(places, 2)), level, is_vote=is_vote)
+    of_generators = list(itertools.combinations(places, 2))
+    pairs = _differences(means, names, of_generators, level, is_vote=is_vote, alike=of_generators)
     beside_real = [(place, len(generators)) for place in places] if real else []
     from_real = _differences(means, names, beside_real, level, is_vote=is_vote)
+    n_raters = None if rater is None else len(np.unique(rater))
     return Verdict(
         name=name,
         rule=rule,
@@ -200,27 +224,43 @@ def _verdict(
         pairs=pairs,
         from_real=from_real,
         n_items=sum(n_items),
+        n_raters=n_raters,
     )
 
 
 def _share(means: ClusteredMeans, group: int, level: float, how: str, *, is_vote: bool) -> Share:
-    n_pages = int(means.n_clusters[group])
     if is_vote:
         method = f"wilson with the effective size, t, clustered by {how}"
         interval = means.share_interval(group, level=level, method=method)
     else:
         interval = means.interval(group, level=level, method=f"t, clustered by {how}")
-    return Share(float(means.values[group]), interval, int(means.sizes[group]), n_pages)
+    return Share(float(means.values[group]), interval, int(means.sizes[group]))
 
 
 def _differences(
-    means: ClusteredMeans, names: list[str], pairs: list[tuple[int, int]], level: float, *, is_vote: bool
+    means: ClusteredMeans,
+    names: list[str],
+    pairs: list[tuple[int, int]],
+    level: float,
+    *,
+    is_vote: bool,
+    alike: Sequence[tuple[int, int]] = (),
 ) -> tuple[GeneratorDifference, ...]:
-    results = [means.difference(first, second, level=level, shares=is_vote) for first, second in pairs]
-    adjusted = holm(np.array([one.p_value for one in results])) if results else np.zeros(0)
+    """Return differences of `pairs`; `alike`: as in `ClusteredMeans.difference`."""
+
+    def certain(means: ClusteredMeans) -> list[tuple[float, Certainty]]:
+        found = [means.difference(*pair, level=level, shares=is_vote, alike=alike) for pair in pairs]
+        adjusted = holm(np.array([one.p_value for one in found])).tolist() if found else []
+        return [
+            (one.value, Certainty(one.low, one.high, one.p_value, p)) for one, p in zip(found, adjusted, strict=True)
+        ]
+
+    fixed = certain(means.of_first_kind()) if means.crosses else [None] * len(pairs)
     return tuple(
-        GeneratorDifference(names[first], names[second], one.value, one.low, one.high, one.p_value, p_adjusted)
-        for (first, second), one, p_adjusted in zip(pairs, results, adjusted.tolist(), strict=True)
+        GeneratorDifference(
+            names[first], names[second], value, **asdict(one), these_raters=None if these is None else these[1]
+        )
+        for (first, second), (value, one), these in zip(pairs, certain(means), fixed, strict=True)
     )
 
 

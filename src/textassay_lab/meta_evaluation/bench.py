@@ -28,14 +28,15 @@ from textassay.inspection.inspection import inspect_corpus
 from textassay.metric.base import Metric, measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
-from textassay.prior.catalog import check_prior
+from textassay.prior.catalog import SMOLLM2, check_prior
+from textassay_lab.meta_evaluation.fluent_pairs import FLUENT_NAMES, fluent_pairs
 from textassay_lab.meta_evaluation.known_truth_pairs import (
     FIRST_TEST_SEED,
     LEARNT_NAMES,
-    N_FOR_TRUTH,
     PAIR_NAMES,
     KnownTruthPair,
     known_truth_pairs,
+    over_one_vocabulary,
 )
 from textassay_lab.meta_evaluation.neural_pairs import NETWORKS, neural_pairs
 from textassay_lab.meta_evaluation.prompted_worlds import (
@@ -114,7 +115,9 @@ class BenchCell:
     # Wall time of the estimator, and processor time of all threads
     seconds: float
     cpu_seconds: float
-    chosen: Any = None  # Settings that the estimator chose, JSON-ready
+    # Settings that the estimator chose, and what each discriminator of its family finds by itself; JSON-ready
+    chosen: Any = None
+    alone: Mapping[str, float | None] | None = None
     prior: str | None = None  # What the estimator knows of a language
 
     @property
@@ -132,7 +135,7 @@ class Bench(Displayed, document="textassay_lab.meta_evaluation.bench_document:be
     estimators: tuple[str, ...]
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
-    corpora: Mapping[str, int]  # Name to number of texts the generators were fitted to
+    corpora: Mapping[str, int]  # Name to number of texts the generators were fitted to; none where all are pretrained
     findings: tuple[Finding, ...] = ()  # Trivial differences in these texts
     n_generated: int | None = None  # Generated texts; None: as many as real ones
     n_fit_real: int = 0  # More real texts, for estimators that can learn from them
@@ -225,21 +228,23 @@ def run_bench(
     *,
     pair_names: Sequence[str] = PAIR_NAMES,
     extra: Callable[[Corpus, int], Sequence[World]] | None = None,
+    textless: Sequence[World] = (),
     sizes: Sequence[int] = (20_000,),
     n_generated: int | None = None,
     n_fit_real: int = 0,
-    n_truth: int = N_FOR_TRUTH,
+    n_truth: int | None = None,
     seeds: Sequence[int],
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Bench:
     """Run all estimators on all pairs.
 
+    `textless`: worlds that are fitted to none of the corpora, whose cells are those of the corpus "smollm2";
     `n_generated`: generated texts (None: as many as real ones); `n_fit_real`: more real ones, for estimators that can
-    learn from them.
+    learn from them; `n_truth`: texts a side for the truth (None: as many as is usual for the world).
     """
     for kind, names in (
-        ("corpus", list(corpora)),
+        ("corpus", [*corpora, *[SMOLLM2][: len(textless)]]),
         ("estimator", [estimator.name for estimator in estimators]),
         ("size", list(sizes)),
         ("seed", list(seeds)),
@@ -268,30 +273,42 @@ def run_bench(
         documents[work.place] = document
         n_done += work.is_cell
 
-    def missing() -> Iterator[_Work]:
+    def worlds() -> Iterator[tuple[str, int, Sequence[World]]]:
+        """Yield a corpus, a seed, and their worlds."""
         nonlocal total
+        total_textless = len(seeds) * n_cells(textless)
         for name, corpus in corpora.items():
             for seed in seeds:
-                pairs: list[World] = [
+                pairs = [
                     *known_truth_pairs(corpus, seed, pair_names),
                     *(() if extra is None else extra(corpus, seed)),
                 ]
-                possible = {pair.name: [each for each in estimators if each.is_for(pair)] for pair in pairs}
-                untrained.extend(
-                    pair.name for pair in pairs if pair.train is None and any(each.train for each in estimators)
-                )
-                total = len(corpora) * len(seeds) * len(sizes) * sum(map(len, possible.values()))
-                for pair in pairs:
-                    chosen = possible[pair.name]
-                    places.extend((name, seed, pair, n, estimator) for n in sizes for estimator in chosen)
-                    draws = [_Draw(pair, seed, n, n_generated, n_fit_real) for n in sizes]
-                    for work in _of_pair(pair, draws, chosen, corpus=name, seed=seed, n_truth=n_truth):
-                        document = store.load_document(work.key)
-                        if document is None:
-                            yield work
-                        else:
-                            tell(work)
-                            finish(work, document)
+                total = len(corpora) * len(seeds) * n_cells(pairs) + total_textless
+                yield name, seed, pairs
+        total = total or total_textless
+        yield from ((SMOLLM2, seed, textless) for seed in seeds if textless)
+
+    def n_cells(pairs: Sequence[World]) -> int:
+        return len(sizes) * sum(each.is_for(pair) for pair in pairs for each in estimators)
+
+    def missing() -> Iterator[_Work]:
+        for name, seed, pairs in worlds():
+            untrained.extend(
+                pair.name for pair in pairs if pair.train is None and any(each.train for each in estimators)
+            )
+            for pair in pairs:
+                if progress is not None:
+                    progress(f"texts of {pair.name} of {name}", n_done, total)
+                chosen = [each for each in estimators if each.is_for(pair)]
+                places.extend((name, seed, pair, n, estimator) for n in sizes for estimator in chosen)
+                draws = [_Draw(pair, seed, n, n_generated, n_fit_real) for n in sizes]
+                for work in _of_pair(pair, draws, chosen, corpus=name, seed=seed, n_truth=n_truth or pair.n_truth):
+                    document = store.load_document(work.key)
+                    if document is None:
+                        yield work
+                    else:
+                        tell(work)
+                        finish(work, document)
 
     for work, document in map_tasks(_Work.run, missing(), tell=tell):
         store.save_document(work.key, document)
@@ -361,10 +378,18 @@ class _Draw:
         return self.pair.answered(self.n, seed=self.seed, n_generated=self.n_generated)
 
     @cached_property
-    def sides(self) -> tuple[Corpus, Corpus]:
+    def _texts(self) -> list[Corpus]:
+        """Real and generated texts, and more real ones if any, over one vocabulary."""
         if self.answered is not None:
-            return self.answered.real, self.answered.generated
-        return self.pair.sample(self.n, seed=self.seed, n_generated=self.n_generated)
+            return [self.answered.real, self.answered.generated]
+        sides = self.pair.sample(self.n, seed=self.seed, n_generated=self.n_generated)
+        if not self.n_fit_real or not isinstance(self.pair, KnownTruthPair):
+            return list(sides)
+        return over_one_vocabulary(*sides, self.pair.more_real(self.n_fit_real, seed=self.seed))
+
+    @cached_property
+    def sides(self) -> tuple[Corpus, Corpus]:
+        return self._texts[0], self._texts[1]
 
     @cached_property
     def sides_with_log_probs(self) -> tuple[Corpus, Corpus]:
@@ -375,11 +400,9 @@ class _Draw:
         assert isinstance(self.pair, KnownTruthPair)  # estimators with log-probabilities are for no others
         return self.pair.with_log_probs(corpus)
 
-    @cached_property
+    @property
     def fit_real(self) -> Corpus | None:
-        if not self.n_fit_real or not isinstance(self.pair, KnownTruthPair):
-            return None
-        return self._shared(self.pair.more_real(self.n_fit_real, seed=self.seed))
+        return self._texts[2] if len(self._texts) > 2 else None
 
     @cached_property
     def fit_real_with_log_probs(self) -> Corpus | None:
@@ -387,12 +410,8 @@ class _Draw:
 
     @cached_property
     def train(self) -> Corpus | None:
-        return None if self.pair.train is None else self._shared(self.pair.train)
-
-    def _shared(self, corpus: Corpus) -> Corpus:
-        """Return `corpus` over the vocabulary of both sides."""
-        vocabulary = self.sides[0].vocabulary
-        return corpus if corpus.vocabulary is vocabulary else corpus.with_vocabulary(vocabulary)
+        train, vocabulary = self.pair.train, self.sides[0].vocabulary
+        return train if train is None or train.vocabulary is vocabulary else train.with_vocabulary(vocabulary)
 
     def given_to(self, estimator: Estimator) -> tuple[Estimator, Corpus, Corpus]:
         """Return the estimator with all that it learns from, and the real and the generated texts."""
@@ -469,6 +488,7 @@ def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "chosen": document["details"].get("chosen"),
+        "alone": {name: each["value"] for name, each in (document["details"].get("alone") or {}).items()} or None,
     }
 
 
@@ -481,7 +501,7 @@ def bench(
     n_generated: int | None = None,
     n_fit_real: int = 0,
     n_answers: int = N_ANSWERS,
-    n_truth: int = N_FOR_TRUTH,
+    n_truth: int | None = None,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
     prior: str | None = None,
     level: float = 0.95,
@@ -499,9 +519,10 @@ def bench(
         ``plain``, efforts of dd, and names of metrics; with ``+log-probs`` at its end, one is given the generator's
         log-probabilities, with ``+train`` what it was fitted to.
     worlds
-        Pairs of generators whose discrepancy is known, by default all but ``learnt`` and networks; a name stands for
-        all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time, ``answers`` for
-        those with prompts, where ``conditional-dd`` is measured, and nowhere else.
+        Pairs of generators whose discrepancy is known, by default all but ``learnt``, ``fluent`` and networks; a name
+        stands for all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time,
+        ``fluent`` for what a small pretrained language model draws, which needs no text but the extra ``prior-lm``,
+        ``answers`` for those with prompts, where ``conditional-dd`` is measured, and nowhere else.
     n_sentences
         Real sentences, one or more sizes; in worlds with prompts, real answers.
     n_generated
@@ -511,7 +532,7 @@ def bench(
     n_answers
         Real answers to each prompt, in worlds with prompts.
     n_truth
-        Sentences a side for the truth, at least 2.
+        Sentences a side for the truth, at least 2; by default 50,000, and 1,000 in worlds ``fluent``.
     seeds
         One draw each.
     prior
@@ -525,10 +546,14 @@ def bench(
     text
         How each text is prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
     """
-    sources = {"docstrings": docstring_sentences()} if texts is None else texts
-    corpora = {name: corpora_from_texts({name: source}, **text)[name] for name, source in sources.items()}
     names, networks = matching_worlds(worlds)
+    fluent = fluent_pairs([name for name in names if name in FLUENT_NAMES])
     measures = parse_estimators(estimators, level=level, prior=prior)
+    needs_text = bool(networks) or len(names) > len(fluent)
+    if texts is not None and not needs_text:
+        raise OptionError("fluent worlds are fitted to no text: give none, or name other worlds, too")
+    sources = {} if not needs_text else {"docstrings": docstring_sentences()} if texts is None else texts
+    corpora = {name: corpora_from_texts({name: source}, **text)[name] for name, source in sources.items()}
     prompted = [name for name in names if name in PROMPTED_NAMES]
     if worlds is None:
         for_prompts = [each.needs_prompts for each in measures]
@@ -539,8 +564,9 @@ def bench(
     return run_bench(
         corpora,
         measures,
-        pair_names=[name for name in names if name not in prompted],
+        pair_names=[name for name in names if name not in prompted and name not in FLUENT_NAMES],
         extra=partial(_more_worlds, networks=networks, prompted=prompted, n_answers=n_answers),
+        textless=fluent,
         sizes=sorted(set(n_sentences)),
         n_generated=n_generated,
         n_fit_real=n_fit_real,
@@ -563,7 +589,7 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
     if not worlds:
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
-        known = (*PAIR_NAMES, *LEARNT_NAMES, *PROMPTED_NAMES)
+        known = (*PAIR_NAMES, *LEARNT_NAMES, *PROMPTED_NAMES, *FLUENT_NAMES)
         matching = [world for world in known if _is_part(name, world)]
         if any(_is_part(network, name) for network in NETWORKS):
             networks.append(name)

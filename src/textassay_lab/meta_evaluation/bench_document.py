@@ -10,8 +10,9 @@ from textassay.report.plots import Axis, Colour, Curves, Point, Reference, Serie
 from textassay.report.table import Cell, Column, Table, as_is, count_cell, numbers, record, text_cell
 from textassay.report.text import MISSING, count, join_words, number
 from textassay_lab.meta_evaluation.bench import WITH_TRAIN, Bench, BenchCell
-from textassay_lab.meta_evaluation.bench_summary import ALL, APART, Null, nulls, summarize
+from textassay_lab.meta_evaluation.bench_summary import ALL, APART, CONTROLS, Null, nulls, summarize
 from textassay_lab.meta_evaluation.bench_summary import Row as Summary
+from textassay_lab.meta_evaluation.fluent_pairs import FLUENT_NAMES
 from textassay_lab.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED
 
 _PLACES = 3
@@ -27,7 +28,7 @@ def bench_document(bench: Bench) -> Document:
         "How much of a known discrepancy is found",
         _answer(summaries, n, _size(bench, n)),
         (
-            ("Generators fitted to", corpora),
+            *((("Generators fitted to", corpora),) if corpora else ()),
             ("Seeds", seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix(".")),
             *_sources(bench),
         ),
@@ -38,6 +39,7 @@ def bench_document(bench: Bench) -> Document:
             section("Are bounds and intervals honest?", _honesty(bench, summaries)),
             section(f"Mean share by {_side(bench)}", _growth(bench, summaries)) if len(bench.sizes) > 1 else None,
             section(f"World by world, {_size(bench, n)}", _worlds(bench, n)),
+            section(f"What each discriminator of dd finds by itself, {_size(bench, n)}", _alone(bench, n)),
         ),
         lead="bench",
         records=(_record(bench),),
@@ -81,6 +83,8 @@ def _size(bench: Bench, n: int) -> str:
 def _sources(bench: Bench) -> tuple[tuple[str, str], ...]:
     """Return what else estimators learnt from, as facts."""
     facts = []
+    if any(cell.world in FLUENT_NAMES for cell in bench.cells):
+        facts.append(("Fluent worlds", "the truth is that of drawn tokens: that of the strings is at most as large"))
     if bench.n_fit_real:
         facts.append(("More real texts to learn from", f"{count(bench.n_fit_real)}, for dd"))
     if bench.prior is not None:
@@ -174,7 +178,7 @@ def _worlds(bench: Bench, n: int) -> Table:
         if cell.n == n:
             cells.setdefault((cell.corpus, cell.world), []).append(cell)
     truths = {place: fmean(cell.truth for cell in found) for place, found in cells.items()}
-    places = list(bench.corpora)
+    places = list(dict.fromkeys(place for place, _ in cells))
     values = [
         (name, lambda place, name=name: _mean_value(cells[place], name), numbers(_PLACES)) for name in bench.estimators
     ]
@@ -184,6 +188,24 @@ def _worlds(bench: Bench, n: int) -> Table:
         ("truth", truths.get, numbers(_PLACES)),
         *values,
     ], heading=lambda place: place[0] if len(places) > 1 else "")  # fmt: skip
+
+
+def _alone(bench: Bench, n: int) -> Table | None:
+    """Return the mean share of the truth of each discriminator of a family; none without a family."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for cell in bench.cells:
+        if cell.n == n and cell.kind not in CONTROLS and cell.truth > 0:
+            for name, value in (cell.alone or {}).items():
+                if value is not None:
+                    shares.setdefault((cell.estimator, name), []).append(value / cell.truth)
+    if not shares:
+        return None
+    return Table.of_items("alone", shares, [
+        ("estimator", lambda place: place[0], text_cell),
+        ("discriminator", lambda place: place[1], text_cell),
+        ("cells", lambda place: len(shares[place]), count_cell),
+        (Column("share", better="higher"), lambda place: fmean(shares[place]), numbers(_PLACES)),
+    ], notes=("share: mean of value / truth, without controls, on the folds of the estimator.",))  # fmt: skip
 
 
 def _mean_value(cells: Iterable[BenchCell], name: str) -> float | None:
@@ -219,6 +241,6 @@ def _figure(bench: Bench, n: int) -> Figure | None:
 
 
 def _record(bench: Bench) -> Table:
-    """Return one row a cell; what an estimator chose stands in the JSON document alone."""
-    names = [field.name for field in fields(BenchCell) if field.name != "chosen"]
+    """Return one row a cell; what an estimator chose, and its discriminators, stand in the JSON document."""
+    names = [field.name for field in fields(BenchCell) if field.name not in ("chosen", "alone")]
     return record("bench", names, ([getattr(cell, name) for name in names] for cell in bench.cells))

@@ -53,6 +53,7 @@ class KnownTruthPair:
     q: ScoredGenerator
     grows: bool = False  # Whether the family is one model trained on growing parts of the text
     train: Corpus | None = None  # What q was fitted to; none where that is not known
+    n_truth: int = N_FOR_TRUTH  # Texts a side for the truth, where no other number is given
 
     def sample(self, n: int, *, seed: int, n_generated: int | None = None) -> tuple[Corpus, Corpus]:
         """Return `n` sentences of p and `n_generated` of q (None: `n`), independent of each other, over one vocabulary.
@@ -69,18 +70,25 @@ class KnownTruthPair:
         """Return a corpus with the column `LOG_PROBS`: q's log-probabilities in nats, at least -10,000."""
         return replace(corpus, columns={**corpus.columns, LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)})
 
-    def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
-        """Return the discrepancy from `n` texts a side, drawn independently of `sample`."""
+    def truth(self, n: int | None = None, *, seed: int, level: float = 0.95) -> KnownTruth:
+        """Return the discrepancy from `n` texts a side (None: `n_truth`), drawn independently of `sample`."""
+        n = self.n_truth if n is None else n
         real, generated = self._draw(n, n, seed, "truth")
         return true_discrepancy(self.p, self.q, real, generated, level=level)
 
     def _draw(self, n: int, n_generated: int, seed: int, purpose: str) -> tuple[Corpus, Corpus]:
         real = self.p.sample(n, seed=_key(seed, purpose, "real"))
         generated = self.q.sample(n_generated, seed=_key(seed, purpose, "generated", self.name))
-        if real.vocabulary is generated.vocabulary:
-            return real, generated
-        joint = Vocabulary((*real.vocabulary.tokens, *generated.vocabulary.tokens))
-        return real.with_vocabulary(joint), generated.with_vocabulary(joint)
+        first, second = over_one_vocabulary(real, generated)
+        return first, second
+
+
+def over_one_vocabulary(*corpora: Corpus) -> list[Corpus]:
+    """Return corpora encoded with the tokens of all; as they are where they share a vocabulary."""
+    if all(corpus.vocabulary is corpora[0].vocabulary for corpus in corpora):
+        return list(corpora)
+    joint = Vocabulary(token for corpus in corpora for token in corpus.vocabulary.tokens)
+    return [corpus.with_vocabulary(joint) for corpus in corpora]
 
 
 def _key(seed: int, *path: str) -> int:

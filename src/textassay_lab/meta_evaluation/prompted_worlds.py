@@ -71,6 +71,7 @@ class PromptedWorld:
     family: str = "answers"
     grows: bool = False
     train: None = None
+    n_truth: int = N_FOR_TRUTH
 
     def answered(self, n: int, *, seed: int, n_generated: int | None = None) -> Answered:
         """Return about `n` real and `n_generated` generated answers: as many prompts as give `n` real ones."""
@@ -83,9 +84,9 @@ class PromptedWorld:
         drawn = self.answered(n, seed=seed, n_generated=n_generated)
         return drawn.real, drawn.generated
 
-    def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
-        """Return the mean over prompts of the discrepancy, from `n` prompts with an answer of each side."""
-        drawn = self.make(n, (1, 1), seed=_key(seed, f"truth of {self.name}"))
+    def truth(self, n: int | None = None, *, seed: int, level: float = 0.95) -> KnownTruth:
+        """Return the mean over prompts of the discrepancy, from `n` prompts (None: `n_truth`), an answer a side."""
+        drawn = self.make(self.n_truth if n is None else n, (1, 1), seed=_key(seed, f"truth of {self.name}"))
         return truth_from_log_ratios(*drawn.log_ratios, level=level)
 
 

@@ -73,7 +73,7 @@ def test_inversion_hits_what_the_cumulative_sums_say() -> None:
     mass = np.exp(logits.astype(np.float64))
     ends = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
     expected = [np.searchsorted(row, draw, side="right") for row, draw in zip(ends, draws, strict=True)]
-    hit = sampling._inverted(torch.from_numpy(logits), torch.from_numpy(draws)).numpy()
+    hit = sampling.inverted(torch.from_numpy(logits), torch.from_numpy(draws)).numpy()
     assert np.mean(hit == expected) > 0.99  # rounding may move a draw that falls on a border
     assert np.all(np.isfinite(logits[np.arange(500), hit]))
 

@@ -170,3 +170,93 @@ def test_intervals_of_shares_cover_with_effects_of_pages_texts_and_raters(
     if not crossed:
         assert covered / n_runs < 0.99
         assert below > 0.02
+
+
+def _study(
+    rng: np.random.Generator, n_raters: int, odds: list[float], likings: float, *, nested: bool
+) -> tuple[np.ndarray, ...]:
+    """Return judgements of generators, and their generators, texts and raters.
+
+    Each rater judges 50 texts of each generator, or, nested, texts of their own, about 100 of each generator in all.
+    `likings`: how much raters differ in how they like a generator.
+    """
+    n_generators, n_texts = len(odds), max(4, 100 // n_raters) if nested else 50
+    rater, group, text = (place.ravel() for place in np.indices((n_raters, n_generators, n_texts)))
+    text = text + n_texts * (group + n_generators * rater * nested)
+    logit = np.array(odds)[group] + 0.8 * rng.normal(size=text.max() + 1)[text] + 0.5 * rng.normal(size=n_raters)[rater]
+    logit = logit + likings * rng.normal(size=(n_raters, n_generators))[rater, group]
+    return (rng.random(len(logit)) < 1 / (1 + np.exp(-logit))).astype(float), group, text, rater
+
+
+def _coverage_and_power(n_raters: int, likings: float, *, nested: bool, n_runs: int) -> tuple[float, float, float]:
+    """Return how often intervals hold a difference of 0 and one of about 0.24, and how often the latter is seen."""
+    rng = np.random.default_rng(n_raters)
+    odds = 1.2
+    truth = _true_share(odds, math.sqrt(0.8**2 + 0.5**2 + likings**2)) - 0.5
+    held_null, held, seen = 0, 0, 0
+    for _ in range(n_runs):
+        alike = [(0, 1), (0, 2), (1, 2)]
+        drawn = clustered_means(*_study(rng, n_raters, [0, odds, 0], likings, nested=nested))
+        null = drawn.difference(0, 2, level=0.95, shares=True, alike=alike)
+        apart = drawn.difference(1, 0, level=0.95, shares=True, alike=alike)
+        held_null += null.low <= 0 <= null.high
+        held += apart.low <= truth <= apart.high
+        seen += apart.p_value < 0.05
+    return held_null / n_runs, held / n_runs, seen / n_runs
+
+
+def test_intervals_with_three_raters_cover_and_see_a_clear_difference() -> None:
+    # With 2 degrees of freedom, those of three raters, all intervals held, and a third saw the difference.
+    null, away, power = _coverage_and_power(3, 0.2, nested=False, n_runs=300)
+    assert 0.93 <= null <= 0.99
+    assert 0.93 <= away <= 0.99
+    assert power > 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("likings", [0.0, 0.2, 0.5])
+@pytest.mark.parametrize(("n_raters", "least_power"), [(2, 0.15), (3, 0.3), (5, 0.55), (10, 0.75), (20, 0.8)])
+def test_intervals_of_differences_cover_whatever_the_number_of_raters(
+    n_raters: int, least_power: float, likings: float, nested: bool
+) -> None:
+    null, away, power = _coverage_and_power(n_raters, likings, nested=nested, n_runs=500)
+    assert 0.92 <= null <= 0.995
+    assert 0.92 <= away <= 0.995
+    assert power > least_power
+
+
+def test_degrees_of_freedom_weigh_both_kinds_of_clusters_by_their_variance() -> None:
+    values, groups, clusters, crossed = _study(np.random.default_rng(4), 4, [0.0, 1.0], 0.4, nested=False)
+    found = clustered_means(values, groups, clusters, crossed)
+    contrast = np.array([1.0, -1.0])
+    by_kind = [part @ contrast @ contrast for part in found.covariances]
+    n = found.counts.min(axis=1)
+    variance = max(by_kind)
+    df = variance**2 / (by_kind[0] ** 2 / (n[0] - 1) + by_kind[1] ** 2 / (n[1] - 1))
+    difference = found.difference(0, 1, level=0.9)
+    assert n.min() - 1 < df < n.max() - 1
+    assert difference.high - difference.value == pytest.approx(stats.t.ppf(0.95, df) * math.sqrt(variance))
+    assert difference.p_value == pytest.approx(2 * stats.t.sf(abs(difference.value) / math.sqrt(variance), df))
+    # Of these clusters of the second kind and no others: as if there were the first kind alone.
+    these = found.of_first_kind().difference(0, 1, level=0.9)
+    assert these == clustered_means(values, groups, clusters).difference(0, 1, level=0.9)
+
+
+def test_what_raters_add_is_the_mean_over_pairs_that_are_alike() -> None:
+    values, groups, clusters, crossed = _draw(np.random.default_rng(5))
+    values = values + np.random.default_rng(6).normal(size=(12, 3))[crossed, groups]
+    found = clustered_means(values, groups, clusters, crossed)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    parts = []
+    for one, other in pairs:
+        contrast = np.zeros(3)
+        contrast[[one, other]] = 1, -1
+        parts.append([part @ contrast @ contrast for part in found.covariances])
+    pages, raters, both = np.transpose(parts)
+    variance = max(pages[0], raters.mean(), pages[0] + (both - pages).mean())
+    n_pages, n_raters = found.counts[0, :2].min(), found.counts[1].min()
+    df = variance**2 / (pages[0] ** 2 / (n_pages - 1) + raters.mean() ** 2 / (2 * (n_raters - 1)))
+    assert n_pages - 1 < df < 2 * (n_raters - 1)
+    difference = found.difference(0, 1, level=0.95, alike=pairs)
+    assert difference.high - difference.value == pytest.approx(stats.t.ppf(0.975, df) * math.sqrt(variance))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 from rich.console import Console
 
-from made_up_judgements import from_table, simulate
+from made_up_judgements import few_raters, from_table, simulate
 from textassay.report.files import document_files
 from textassay.report.markdown import to_markdown
 from textassay.report.terminal import print_document
@@ -42,6 +42,31 @@ def test_the_report_has_the_numbers() -> None:
     assert text.index("lstm") < text.index("gan")  # the better one first
     assert f"{found.agreement[0].value:.4f}" in text
     assert "None is suspicious" in text
+
+
+def test_few_raters_are_told_to_be_why_and_who_the_answer_is_of() -> None:
+    few = analyse(few_raters(np.random.default_rng(1), 3, {"(real)": -1.2, "a": 0.6, "b": -0.4, "c": 0.3}))
+    pairs = [*few.by_judgement.pairs, *few.by_judgement.from_real]
+    (open_pairs,) = [[pair for pair in pairs if pair in few.by_judgement.of_these_raters(0.95)]]
+    assert open_pairs
+    for pair in open_pairs:
+        assert pair.these_raters is not None
+        assert pair.these_raters.p_adjusted < 0.05 <= pair.p_adjusted
+        assert pair.low < pair.these_raters.low < pair.these_raters.high < pair.high
+    text = " ".join(_text(few).split())
+    assert "Intervals and p of raters like these 3; H2: of these 3 alone" in text
+    assert "3 raters are few: intervals, ranks and p are of raters like them" in text
+    assert f"these differ, too: {open_pairs[0].a} and {open_pairs[0].b.replace('(real)', 'real text')} (p " in text
+    assert "may be as good to raters like these 3, who are few." in text
+    assert " page" not in text
+    document = few.to_dict()
+    assert "n_pages" not in document["sizes"]
+    assert set(document["h1"]["pairs"][0]["these_raters"]) == {"low", "high", "p", "p_adjusted"}
+    assert document["h2"]["pairs"][0]["these_raters"] is None  # H2 is of these raters
+
+    many = analyse(few_raters(np.random.default_rng(1), 25, {"(real)": -1.2, "a": 1.0, "b": -0.4, "c": 1.5}))
+    assert not many.by_judgement.of_these_raters(0.95)
+    assert "raters are few" not in _text(many)
 
 
 def test_every_kind_of_analysis_can_be_shown() -> None:

@@ -8,8 +8,9 @@ from scipy.stats import binom, norm
 from statsmodels.stats.power import normal_sample_size_one_tail
 
 from textassay.errors import OptionError
+from textassay_lab.human.clusters import clustered_means
 from textassay_lab.human.power import (
-    design_effect,
+    Design,
     power_to_detect,
     power_to_separate,
     shared_correlation,
@@ -55,11 +56,35 @@ def test_settings_that_give_the_111_texts_a_generator_of_the_published_study() -
 
 
 def test_power_is_the_inverse_of_the_size() -> None:
-    settings = {"judges": 5, "effect": 1.6}
-    n = texts_to_separate(0.5, 0.6, power=0.9, **settings)  # type: ignore[arg-type]
-    assert power_to_separate(n, 0.5, 0.6, **settings) >= 0.9 > power_to_separate(n - 1, 0.5, 0.6, **settings)  # type: ignore[arg-type]
-    n = texts_to_detect(0.6, power=0.9, **settings)  # type: ignore[arg-type]
-    assert power_to_detect(n, 0.6, **settings) >= 0.9 > power_to_detect(n - 1, 0.6, **settings)  # type: ignore[arg-type]
+    for design in (Design(5, 0.15), Design(5, 0.1, 8, 0.05), Design(3, 0.1, 200, 0.01)):
+        n = texts_to_separate(0.5, 0.6, power=0.9, design=design)
+        assert power_to_separate(n, 0.5, 0.6, design=design) >= 0.9 > power_to_separate(n - 1, 0.5, 0.6, design=design)
+        n = texts_to_detect(0.6, power=0.9, design=design)
+        assert power_to_detect(n, 0.6, design=design) >= 0.9 > power_to_detect(n - 1, 0.6, design=design)
+
+
+@pytest.mark.parametrize("n_raters", [3, 5, 10])
+def test_the_power_of_few_raters_is_what_their_analysis_has(n_raters: int) -> None:
+    """All judge all 60 texts of two generators; a rater likes one of them more than the other by 10 points or so."""
+    rng = np.random.default_rng(n_raters)
+    n, text_spread, liking = 60, 0.15, 0.07
+    accuracies, seen, n_runs = (0.5, 0.7), 0, 400
+    for _ in range(n_runs):
+        chance = np.array(accuracies)[:, None, None] + text_spread * rng.choice([-1, 1], (2, 1, n))
+        chance = chance + liking * rng.choice([-1, 1], (2, n_raters, 1))
+        right = (rng.random((2, n_raters, n)) < chance).astype(float)
+        generator, rater, text = np.indices(right.shape)
+        found = clustered_means(right.ravel(), generator.ravel(), (text + n * generator).ravel(), rater.ravel())
+        seen += found.difference(0, 1, level=0.95, shares=True).p_value < 0.05
+    variance = float(np.mean([share * (1 - share) for share in accuracies]))
+    design = Design(n_raters, text_spread**2 / variance, n, liking**2 / variance)
+    assert seen / n_runs == pytest.approx(power_to_separate(n, *accuracies, design=design), abs=0.1)
+    assert design.raters(n) == n_raters
+
+
+def test_who_judges_alone_stands_for_nobody_else() -> None:
+    assert power_to_detect(50, 0.9, design=Design(1, 0, 50, 0.1)) == 0
+    assert power_to_detect(50, 0.9, design=Design(1, 0, 50)) == power_to_detect(50, 0.9)  # if all judge alike
 
 
 def _judgements(rng: np.random.Generator, n_texts: int, judges: int, per_rater: int) -> tuple[np.ndarray, ...]:
@@ -87,20 +112,16 @@ def test_the_design_effect_is_what_simulated_raters_show() -> None:
         rater_correlation.append(shared_correlation(right, one, rater))
     # deviations from a sample's own mean are a little too small: the reverse correction is below a hundredth here
     seen = np.var(means) / (np.mean(within) / (60 * 5))
-    told = design_effect(
-        judges=5,
-        text_correlation=float(np.mean(text_correlation)),
-        texts_per_rater=6,
-        rater_correlation=float(np.mean(rater_correlation)),
-    )
+    told = Design(5, float(np.mean(text_correlation)), 6, float(np.mean(rater_correlation))).effect()
     assert told > 1.8
     assert seen == pytest.approx(told, rel=0.1)
 
 
 def test_the_design_effect_of_a_judge_and_a_text_each_is_one() -> None:
-    assert design_effect(judges=1, text_correlation=0.5, rater_correlation=0.5) == 1
-    assert design_effect(judges=3, text_correlation=0.5) == 2  # alike by a half: three say as much as one and a half
-    assert design_effect(judges=1, texts_per_rater=5, rater_correlation=0.25) == 2
+    assert Design(1, text_correlation=0.5, rater_correlation=0.5).effect() == 1
+    assert Design(3, text_correlation=0.5).effect() == 2  # alike by a half: three say as much as one and a half
+    assert Design(texts_per_rater=5, rater_correlation=0.25).effect() == 2
+    assert Design(texts_per_rater=5, rater_correlation=0.25).effect(texts=3) == 1.5  # there are no more to judge
 
 
 def test_correlations_by_hand_and_where_there_are_none() -> None:
@@ -120,8 +141,8 @@ def test_what_is_refused() -> None:
     with pytest.raises(OptionError, match="takes more than"):
         texts_to_detect(0.5 + 1e-9)
     with pytest.raises(OptionError, match="judges must be at least 1"):
-        design_effect(judges=0)
+        Design(0)
     with pytest.raises(OptionError, match="text_correlation"):
-        design_effect(judges=2, text_correlation=-0.1)
-    with pytest.raises(OptionError, match="effect must be at least 1"):
-        power_to_detect(10, 0.6, effect=0.5)
+        Design(2, text_correlation=-0.1)
+    with pytest.raises(OptionError, match="texts_per_rater must be at least 1"):
+        Design(texts_per_rater=0.5)

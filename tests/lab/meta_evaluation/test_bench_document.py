@@ -44,6 +44,16 @@ def test_a_cell_without_a_value_is_said_to_have_none() -> None:
     assert "order-2-of-4  0.800  0.200  n/a" in text
 
 
+def test_what_each_discriminator_finds_by_itself_is_told_without_controls() -> None:
+    members = replace(CELL, alone={"logistic": 0.1, "blend": 0.2})
+    control = replace(members, world="identical-2", kind="identical", truth=0.0)
+    other = replace(members, world="order-1-of-4", alone={"logistic": 0.5, "blend": None})
+    text = _printed(_bench(members, control, other)).split("finds by itself, 500 texts a side")[1]
+    rows = [line.split() for line in text.splitlines() if line.split()[:1] == ["plain"]]
+    assert rows == [["plain", "logistic", "2", "0.375"], ["plain", "blend", "1", "0.250"]]
+    assert "by itself" not in _printed(_bench(CELL))
+
+
 @pytest.mark.parametrize(
     ("seeds", "told"),
     [
