@@ -3,7 +3,7 @@
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.structure import STRUCTURES, check_unit, count_structures, kind_of, unit_of
+from textassay.corpus.structure import STRUCTURES, check_unit, count_structures, text_kind, unit_of
 from textassay.errors import OptionError
 
 DOCUMENT = """\
@@ -95,8 +95,8 @@ def test_documents_are_recognised(texts: list[str], unit: str) -> None:
 def test_raw_sentences_have_marks_that_stick_to_words(text: str, raw: bool) -> None:
     for n, there in ((1, raw), (5, raw), (6, False)):
         corpus = Corpus.from_texts([text, *["it rains"] * (n - 1)])
-        assert (kind_of(corpus, "sentence") == "raw sentence") == there
-    assert kind_of(Corpus.from_texts([text]), "document") == "document"
+        assert (text_kind(corpus, "sentence") == "raw sentence") == there
+    assert text_kind(Corpus.from_texts([text]), "document") == "document"
 
 
 def test_units_that_cannot_be() -> None:

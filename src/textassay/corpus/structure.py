@@ -74,7 +74,7 @@ def unit_of(corpus: Corpus, unit: str | None = None) -> TextUnit:
     return "document" if not is_cut(corpus) and look_like_documents(corpus.texts) else "sentence"
 
 
-def kind_of(corpus: Corpus, unit: TextUnit) -> TextKind:
+def text_kind(corpus: Corpus, unit: TextUnit) -> TextKind:
     """Return what texts of a unit are: of sentences, whether marks stick to words, as in text that no tool tokenised.
 
     They do where a fifth of the texts have a comma, colon or semicolon after a letter, or end in a letter and a mark.

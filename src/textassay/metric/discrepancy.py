@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.structure import TextKind, TextUnit, kind_of, unit_of
+from textassay.corpus.structure import TextKind, TextUnit, text_kind, unit_of
 from textassay.discriminator.base import (
     Discriminator,
     log_probs_column,
@@ -411,7 +411,7 @@ def _sight(
     unit = unit_of(real, unit)
     prior, _ = chosen_prior(prior, real, generated)
     n_texts = _n_texts(generated, real, fit_real)
-    seen = Seen(kind_of(real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
+    seen = Seen(text_kind(real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
     judge = _judge(discriminator, effort, seen, n_texts)
     prior = prior if reads_prior(judge) else None
     return _Sight(
