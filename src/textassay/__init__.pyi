@@ -14,7 +14,7 @@ from textassay.comparison.side_by_side import side_by_side as side_by_side
 from textassay.corpus.corpus import Corpus as Corpus
 from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts
 from textassay.corpus.limits import input_limits as input_limits
-from textassay.corpus.texts import TextFile as TextFile
+from textassay.corpus.text_file import TextFile as TextFile
 from textassay.corpus.texts import read_texts as read_texts
 from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate

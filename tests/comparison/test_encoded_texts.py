@@ -8,7 +8,7 @@ import pytest
 from made_up import sentences
 from textassay.comparison.drawn_texts import EncodedTexts
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.texts import TextFile
+from textassay.corpus.text_file import TextFile
 from textassay.corpus.tokenizer import SpacingWarning
 
 SETS = {"(real)": sentences(80, 1), "(train)": sentences(90, 2), "a": sentences(120, 3), "b": ["x <unk> y"] * 3}

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textassay.corpus.corpus import CUT_OFF, corpora_from_texts
-from textassay.corpus.records import Columns, read_records
+from textassay.corpus.paths import Columns
+from textassay.corpus.records import read_records
 from textassay.corpus.texts import read_texts
 from textassay.errors import InputError
 

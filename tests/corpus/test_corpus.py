@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.packed_texts import PackedTexts
-from textassay.corpus.texts import TextFile, number_groups
+from textassay.corpus.text_file import TextFile, number_groups
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 SENTENCES = ["the cat sat .", "", "a dog", "the end"]

@@ -10,7 +10,8 @@ import pytest
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.limits import input_limits
 from textassay.corpus.packed_texts import PackedTexts
-from textassay.corpus.texts import TextFile, as_texts, read_texts
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import as_texts, read_texts
 from textassay.errors import InputError
 
 ROWS = [

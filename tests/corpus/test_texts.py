@@ -14,7 +14,8 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.records import choose_column
-from textassay.corpus.texts import TextFile, as_texts, is_stream, number_groups, read_texts
+from textassay.corpus.text_file import TextFile, number_groups
+from textassay.corpus.texts import as_texts, is_stream, read_texts
 from textassay.errors import InputError
 
 SENTENCES = ("a b", "", "c")

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from textassay.comparison.run import compare
-from textassay.corpus.texts import TextFile, read_texts
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import read_texts
 from textassay.errors import InputError
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect

@@ -26,7 +26,7 @@ from textassay.storage import with_addresses
 if TYPE_CHECKING:
     from textassay.comparison.columns import SideColumns
     from textassay.comparison.comparison import Comparison
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
 
 _OTHER_REAL = "give real text of another draw, or leave it out"
 _REMEDIES = {

@@ -22,7 +22,7 @@ from textassay.settings import Tokenizer as Tokenizer
 from textassay.settings import Tokens as TokenSettings
 
 if TYPE_CHECKING:
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
 
 Progress = Callable[[str, int, int], None]
 

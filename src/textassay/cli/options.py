@@ -12,12 +12,13 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from textassay.addresses import place_of
-from textassay.corpus.source import check_exists, is_url, split_column
+from textassay.corpus.paths import split_column
+from textassay.corpus.source import check_exists, is_url
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection.finding import REAL as FLOOR
 
 if TYPE_CHECKING:
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
 
 STANDARD_INPUT = "-"
 GITHUB_SUMMARY = "GITHUB_STEP_SUMMARY"

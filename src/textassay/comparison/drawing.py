@@ -28,7 +28,8 @@ from textassay.comparison.comparison import Draw
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, command_of, is_endpoint
 from textassay.corpus.documents import parse_json
-from textassay.corpus.texts import TextFile, as_texts
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OutputError, TextassayError
 from textassay.seeding import stream
 from textassay.storage import atomic_write

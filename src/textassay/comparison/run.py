@@ -48,7 +48,8 @@ from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
 from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
-from textassay.corpus.texts import TextFile, as_texts, is_stream
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import as_texts, is_stream
 from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store

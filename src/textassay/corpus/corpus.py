@@ -15,7 +15,8 @@ from textassay.corpus.encoding import UNK, Vocabulary, encode
 from textassay.corpus.kernels import gather
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.texts import TextFile, as_texts
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
     Tokenizer,

@@ -12,22 +12,15 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from textassay.corpus.limits import line_limit, text_too_long
-from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.records import (
-    Columns,
-    IdColumns,
-    Rows,
-    choose_column,
-    choose_text_column,
-)
 from textassay.corpus.source import Source
-from textassay.errors import EmptyCorpusError, InputError
+from textassay.errors import InputError
 
 _MAX_FIELD = 2**31 - 1  # the largest limit that the csv module accepts
-_OTHER_DELIMITERS = (",", ";", "\t", "|")
+_DELIMITERS = (",", ";", "\t", "|")
+_LEFT_OUT_BY_TURK = ["Approve", "Reject"]
+_N_LOOKED_AT = 50  # rows from which the separator is told
 # Of what is written
 _FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"  # full-width = + - @, which spreadsheets treat alike in some languages
 _FORMULA = re.compile(rf"'*(?:[\t\r\n]|[\s\ufeff\u200b\0]*[=+\-@{_FULL_WIDTH}])")
@@ -35,61 +28,44 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _QUOTED = re.compile(r'[",;\t\r\n\0\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\A\s|\s\Z')
 
 
-def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
-    """Return the rows of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
+def delimiter_of(source: Source) -> str:
+    """Return what separates the fields of a table: what its ending says, or else what all of its first rows agree on."""
+    usual = "," if source.kind == ".csv" else "\t"
+    lines = source.head.decode("utf-8", "ignore").removeprefix("\ufeff").split("\n")
+    if usual in lines[0]:
+        return usual
+    others = [other for other in _DELIMITERS if other in lines[0]]
+    return max(others, key=lambda other: (_agree(lines, other), lines[0].count(other)), default=usual)
 
-    An empty field is an empty text; blank lines are skipped. Every row must have as many fields as the header.
-    """
-    labels: list[Any] = []
-    prompts = TextPacker()
-    rows = csv_rows(source, delimiter=delimiter)
-    _, header = next(rows, (0, []))
 
-    def place_of(column: str | None) -> int | None:
-        return None if column is None else header.index(choose_column(header, column, source.place))
-
-    text = header.index(choose_text_column(header, columns, source.place))
-    group, prompt = place_of(columns.group), place_of(columns.prompt)
-    ids = IdColumns((name for place, name in enumerate(header) if place != text), columns)
-
-    def read() -> Iterator[str]:
-        for _, row in rows:
-            if group is not None:
-                labels.append(row[group])
-            if prompt is not None:
-                prompts.add_one(row[prompt])
-            if ids:
-                ids.add(dict(zip(header, row, strict=True)))
-            yield row[text]
-
-    texts = PackedTexts.of(read())
-    if not texts:
-        raise EmptyCorpusError(f"{source.place} has a header but no row")
-    of_prompts = None if prompt is None else prompts.texts()
-    return Rows(texts, None if group is None else labels, of_prompts, ids=ids.numbers(len(texts)))
+def _agree(lines: Sequence[str], delimiter: str) -> bool:
+    """Return whether all rows but the last, which may not be whole, have as many fields as the first."""
+    with long_fields():
+        try:
+            rows = list(csv.reader((line + "\n" for line in lines[:_N_LOOKED_AT]), delimiter=delimiter))
+        except csv.Error:
+            return False
+    return len({len(row) for row in rows[: max(1, len(rows) - 1)] if row}) == 1
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header and the rows of a CSV or TSV file, each with the number of its last line; skip blank lines."""
+    """Yield the header and the rows of a table, each with the number of its last line; skip blank lines.
+
+    Fields in double quotes may hold line breaks. Every row must have as many fields as the header, but for the last
+    two columns of Mechanical Turk, `Approve` and `Reject`, which its rows leave out.
+    """
     with long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
-            if len(header) == 1 and any(other in header[0] for other in _OTHER_DELIMITERS if other != delimiter):
-                raise InputError(
-                    f"{source.place}: the only column is '{header[0]}'; fields must be separated by "
-                    f"{'commas' if delimiter == ',' else 'tabs'}"
-                )
             yield reader.line_num, header
             for row in reader:
                 if not row:
                     continue
-                if len(row) != len(header):
-                    raise InputError(
-                        f"{source.place} line {reader.line_num}: {len(row)} fields, but the header has {len(header)}; "
-                        "put fields that hold the separator or quotes in double quotes"
-                    )
-                yield reader.line_num, row
+                missing = header[len(row) :]
+                if len(row) > len(header) or (missing and missing != _LEFT_OUT_BY_TURK[-len(missing) :]):
+                    raise InputError(_unequal(source, reader.line_num, row, header, delimiter))
+                yield reader.line_num, row + [""] * len(missing)
         except csv.Error as error:
             if "field limit" in str(error):
                 raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, line_limit()) from None
@@ -97,6 +73,17 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"
             ) from None
+
+
+def _unequal(source: Source, line: int, row: Sequence[str], header: Sequence[str], delimiter: str) -> str:
+    """Return what is wrong with a row that has more or fewer fields than the header."""
+    seen = f"{source.place} line {line}: {len(row)} fields, but the header has {len(header)}"
+    if len(header) == 1:
+        return f"{seen}; where each line is one text, let the name of the file end in .txt"
+    sign = {"\t": "a tab", ",": "a comma"}.get(delimiter, f"'{delimiter}'")
+    if len(row) > len(header):
+        return f"{seen}; put fields that hold {sign} in double quotes, with the quotes inside doubled"
+    return f"{seen}; the row ends too early: put fields that hold a line break in double quotes, or fill it up"
 
 
 def _with_ends(source: Source) -> Iterator[str]:

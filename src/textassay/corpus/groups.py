@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.texts import TextFile, as_texts, number_groups
+from textassay.corpus.text_file import TextFile, number_groups
+from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OptionError
 
 IntArray = npt.NDArray[np.int64]

@@ -1,59 +1,63 @@
-"""Read texts, groups and prompts out of records: objects with named values, such as the lines of a JSON file."""
+"""Read texts, groups, prompts and sources out of records: objects with named values, strings, or lists of fields.
 
-import hashlib
+This is the one door: whatever a file or an object of Python is, it comes here as records.
+"""
+
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.answers import (
+from textassay.corpus.kinds import (
+    LM_EVAL,
     Answer,
-    AnswerFormat,
-    answer_format,
+    Kind,
+    LogRows,
     content_text,
     error_in,
+    is_content,
     is_conversation,
+    kind_of,
     prompt_text,
+    references_in,
     split_answer,
 )
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
+from textassay.corpus.paths import Columns, all_paths, json_kind, listed, path_to, plain_value, string_paths, values_at
+from textassay.corpus.text_file import Note, TextFile, group_number, is_missing, number_groups
 from textassay.errors import EmptyCorpusError, InputError
 
-_MAX_LEVELS = 20  # of nested objects whose columns are listed
-_USUAL_COLUMNS = ("text", "sentence", "content")
-_MAX_LISTED = 12  # columns named in a message
-_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]{1,9})\]")  # of a path such as choices[0].message
-_ABSENT = object()
+USUAL_COLUMNS = ("text", "sentence", "content")
 _ID = re.compile(r"(?:id|idx|(?:prompt|question|query|document|doc|source|item|example)(?:[ _-]?idx?)?)", re.IGNORECASE)
+_SOURCE = re.compile(
+    r"(?:\w+_)?(?:model|system|generator|source|label|labels|split|class|author|method|decoding|attack|domain|human|"
+    r"generated|fake|real|machine)(?:_(?:name|id|type))?",
+    re.IGNORECASE,
+)
+_MOST_SOURCES = 24  # values of a column that may say whose the texts are
+_LEAST_OF_SOURCE = 5  # rows to each of them
+_LONG_NAME = 60  # characters
+_NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
+_N_SHOWN = 4  # of them in a note
 
 
-class Columns(NamedTuple):
-    """Which columns of a table are read: names, or paths to nested ones (``a.b``, ``choices[0].text``)."""
-
-    text: str | None = None  # None: the only one, or the only one with a usual name
-    group: str | None = None
-    prompt: str | None = None
+def is_source_or_id(name: str) -> bool:
+    """Return whether a column is called as one that says whose a text is, or what it belongs to."""
+    return _ID.fullmatch(name) is not None or _SOURCE.fullmatch(name) is not None
 
 
 class IdColumns:
     """Values of columns whose names say that they are ids, prompts or documents, gathered row by row."""
 
-    def __init__(self, names: Iterable[str], wanted: Columns) -> None:
-        self._numbers: dict[str, array[int]] = {
-            name: array("q") for name in names if name not in wanted and _ID.fullmatch(name)
-        }
+    def __init__(self, names: Iterable[str]) -> None:
+        self._numbers: dict[str, array[int]] = {name: array("q") for name in names if _ID.fullmatch(name)}
         self._only_counts = dict.fromkeys(self._numbers, True)  # whether it numbers the rows, as in every file
-
-    def __bool__(self) -> bool:
-        return bool(self._numbers)
-
-    def has(self, name: str) -> bool:
-        return name in self._numbers
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Keep the ids of a row; a column in which a row has none is none."""
@@ -75,270 +79,380 @@ class IdColumns:
         }
 
 
-def group_number(text: str) -> int:
-    """Return a 62-bit hash: among a million texts two share one with a probability below 1e-6."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 2
+class SourceColumns:
+    """Columns of few values, which may say whose the texts are though nobody named them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._counts: dict[str, Counter[Any]] = {name: Counter() for name in names}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        for name, counts in [*self._counts.items()]:
+            value = record.get(name)
+            if isinstance(value, str) and (len(value) <= _LONG_NAME) or isinstance(value, int):
+                counts[value] += 1
+                if len(counts) <= _MOST_SOURCES:
+                    continue
+            del self._counts[name]
+
+    def notes(self, n: int) -> list[Note]:
+        """Return a note of all such columns of `n` texts; none where there is none."""
+        found = {
+            name: counts for name, counts in self._counts.items()
+            if 2 <= len(counts) <= n / _LEAST_OF_SOURCE and _are_names([*counts])
+        }  # fmt: skip
+        if not found:
+            return []
+        name = next(iter(found))
+        values = [f"{plain_value(value)} ({count})" for value, count in found[name].most_common(_N_SHOWN)]
+        more = ", ..." if len(found[name]) > _N_SHOWN else ""
+        others = f"; so have {listed([*found][1:])}" if len(found) > 1 else ""
+        value = plain_value(next(iter(found[name])))
+        return [
+            Note(
+                f"All rows are read as one side, though column '{name}' has {len(found[name])} values: "
+                f"{', '.join(values)}{more}{others}.",
+                f"Where it says who wrote a text: --table FILE --source-column {name} --real VALUE compares its values, "
+                f"'FILE::COLUMN[{name}={value}]' reads the rows of one.",
+            )
+        ]
 
 
-@dataclass(frozen=True)
-class Rows:
-    """What was read from a table of N rows."""
-
-    texts: PackedTexts
-    labels: list[Any] | None = None  # N labels of groups
-    prompts: PackedTexts | None = None  # N prompts
-    cut_off: npt.NDArray[np.bool_] | None = None  # whether a limit of length ended each text, shape (N,)
-    ids: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)  # see `IdColumns`
+def _are_names(values: Sequence[Any]) -> bool:
+    """Return whether values may name sources: words, or 0 and 1, and no measurements."""
+    plain = {plain_value(value) for value in values}
+    return plain <= {"0", "1", "0.0", "1.0"} or not all(map(_NUMBER.fullmatch, plain))
 
 
-def read_records(records: Iterable[tuple[int, Any]], place: str, columns: Columns) -> Rows:
-    """Return the rows of `records`, pairs of a number (for messages, after `place`) and a JSON value."""
+def read_records(
+    records: Iterable[tuple[int, Any]],
+    place: str,
+    columns: Columns,
+    *,
+    name: str = "",
+    path: Path | None = None,
+    form: str = "records",
+) -> TextFile:
+    """Return the texts of `records`, pairs of a number (for messages, after `place`) and a value, as one `TextFile`."""
     gathered = _Gathered(place, columns)
     texts = PackedTexts.of(gathered.texts(records))
-    gathered.raise_problems(len(texts))
-    if not texts:
-        raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no text")
-    return gathered.rows(texts)
+    gathered.check(len(texts))
+    return gathered.file(texts, name, path, form)
 
 
 class _Gathered:
     """What is gathered while the texts of a file are read."""
 
     def __init__(self, place: str, columns: Columns) -> None:
-        self.place = place
+        self.place, self.file_name = place, place.rpartition(" ")[0]
         self.columns = columns
+        self.key: str | None = None  # path of the text; None where the kind of the record says where it is
+        self.kind: Kind | None = None
+        self._each, self._inner = "", ""  # the path of the items that hold a text each, and the text's in it
+        self._is_plain = False  # whether the text is a string under the key
         self._labels: list[Any] = []
+        self._sources: list[str] = []
         self._prompts: TextPacker | None = TextPacker()  # None once a row has none and nobody asked for prompts
-        self._n_prompts = 0
+        self._n_prompts = self._n_rows = self._n_other = self._n_without = 0
         self._cut_off: list[bool] = []
-        self._form: AnswerFormat | None = None
         self._problems: list[tuple[int, str]] = []  # number of the record, and what is wrong
-        self._ids = IdColumns((), columns)
+        self._left_out: Counter[str] = Counter()  # types of parts that are no text
+        self._values: Counter[str] = Counter()  # seen where a condition does not hold
+        self._beside: tuple[IdColumns, SourceColumns] | None = None
 
     def texts(self, records: Iterable[tuple[int, Any]]) -> Iterator[str]:
-        place, columns = self.place, self.columns
-        is_first, has_columns = True, False
-        key: str | None = None  # of the text in an object
-        form: AnswerFormat | None = None
-        for number, record in records:
-            is_object = isinstance(record, dict)
-            if is_first and is_object:
-                has_columns = True
-                form = self._form = answer_format(record, columns.text)
-                key = _text_key(record, columns, form, f"{place} {number}")
-                self._ids = IdColumns((name for name in record if name != key), columns)
-            is_first = False
-            if is_object != has_columns:
-                expected = "an object" if has_columns else "a string"
-                raise InputError(f"{place} {number}: must be {expected} like those before, got {json_kind(record)}")
-            if not has_columns:
-                yield _string(record, "the value", place, number)
-                continue
-            if form is not None:
-                yield from self._answers(form, key, number, record)
-                continue
-            assert key is not None
-            text = record[key] if key in record else self._value(record, key, number)
-            if not isinstance(text, str):
-                answer = _answer_in(text)
-                text = _string(answer.text, f"'{key}'", place, number) if answer.text is not None else text
-                self._add_prompt(number, record, answer.prompt)
-            elif columns.prompt is not None:
-                self._add_prompt(number, record, None)
-            if columns.group is not None:
-                self._add_label(number, record)
-            if self._ids:
-                self._ids.add(record)
-            yield text if isinstance(text, str) and text.isascii() else _string(text, f"'{key}'", place, number)
-
-    def _answers(self, form: AnswerFormat, key: str | None, number: int, record: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the texts of a record in the format `form`, or of its column `key`."""
-        if form.is_repeat(record):
-            if form.must_be_one:
-                first, *_, last = form.filters
-                raise InputError(
-                    f"{self.place} {number}: every answer is there once for each filter, {first} and {last}: name one "
-                    f"as the column, or resps[0][0] for what the model wrote"
-                )
+        rows = iter(records)
+        first = next(rows, None)
+        if first is None:
             return
-        answers = form.answers(record)
-        if key is not None:
-            value = self._value(record, key, number)
-            answer = _answer_in(value)
-            text = value if answer.text is None else answer.text
-            answers = [Answer(_string(text, f"'{key}'", self.place, number), answers[0].prompt)]
-        for answer in answers:
-            if answer.text is None:
-                self._problems.append((number, answer.problem))
+        is_text = isinstance(first[1], str)
+        log = None if is_text else self._open(*first)
+        for number, record in chain((first,), rows):
+            if isinstance(record, str) != is_text or not isinstance(record, str | list | Mapping):
+                expected = "a string" if is_text else "an object"
+                seen = f"be {expected} like those before" if number != first[0] else "be a string or an object"
+                raise InputError(f"{self.place} {number}: must {seen}, got {json_kind(record)}")
+            if is_text:
+                yield self._checked(record, number)
                 continue
-            _check_characters(answer.text, self.place, number)
-            self._cut_off += [] if answer.is_cut_off is None else [answer.is_cut_off]
-            self._add_prompt(number, record, answer.prompt)
-            self._add_label(number, record)
-            if self._ids:
-                self._ids.add(record)
-            yield answer.text
+            if self.columns.where and not self._counts(record):
+                continue
+            if log is not None and not log.has(record, f"{self.place} {number}"):
+                continue
+            self._n_rows += 1
+            if self._is_plain and isinstance(text := record.get(self.key), str):
+                yield self._keep(text, None, record, record, number)
+                continue
+            for answer, item in self._answers(record, number):
+                if answer.text is None:
+                    if answer.odd is not None:
+                        raise self._refusal(record, answer.odd, number)
+                    self._problems.append((number, answer.problem))
+                    continue
+                self._left_out.update(set(answer.left_out))
+                self._cut_off += [] if answer.is_cut_off is None else [answer.is_cut_off]
+                yield self._keep(answer.text, answer.prompt, record, item, number)
+        self._log = log
 
-    def _value(self, record: Mapping[str, Any], column: str, number: int) -> Any:
-        """Return the value of `column`: a key of exactly this name, or a path of keys and places in lists."""
-        value = _value_at(record, column)
-        if value is _ABSENT:
-            problem = error_in(record)
-            if problem is not None:
-                raise InputError(
-                    f"{self.place} {number} holds no '{column}' but {problem}: ask again, or leave the row out"
-                )
-            return record[choose_column(_paths(record), column, f"{self.place} {number}")]
-        return value
+    def _open(self, number: int, record: Any) -> LogRows | None:
+        """Find out from the first record how texts are read."""
+        at, asked = f"{self.place} {number}", self.columns
+        if not isinstance(record, list | Mapping):
+            raise InputError(f"{at}: the value must be a string or an object, got {json_kind(record)}")
+        self.kind = kind_of(record)
+        self.columns = columns = self.columns._replace(
+            **{role: _resolved(record, name) for role in ("text", "group", "prompt", "source")
+               if (name := getattr(asked, role)) is not None},
+            where=tuple(one._replace(path=_resolved(record, one.path)) for one in asked.where),
+        )  # fmt: skip
+        log = None if self.kind is None else LogRows(self.kind, record, columns.text)
+        self._log = log
+        if log is None or not log.names_filter:
+            self.key = self._text_path(record, at)
+        if self.key is not None:
+            if isinstance(record, Mapping) and self.key not in record and "[]" in self.key:
+                before, _, after = self.key.rpartition("[]")
+                self._each, self._inner = before + "[]", after.removeprefix(".")
+            self._is_plain = isinstance(record, Mapping) and self.kind is None and not self._each
+        if isinstance(record, Mapping) and not self._each:
+            beside = [name for name in record if name != self.key and name not in columns.named]
+            self._beside = IdColumns(beside), SourceColumns(beside)
+        return log
 
-    def _add_label(self, number: int, record: Mapping[str, Any]) -> None:
-        column = self.columns.group
-        if column is None:
+    def _text_path(self, record: Any, at: str) -> str | None:
+        """Return the path of the texts; None if the kind of the record says where they are."""
+        columns = self.columns
+        if columns.text is not None:
+            return columns.text
+        if self.kind is not None:
+            usual = [name for name in USUAL_COLUMNS if isinstance(record, Mapping) and name in record]
+            is_beside = len(usual) == 1 and not self.kind.has and isinstance(record[usual[0]], str)
+            return usual[0] if is_beside and "choices" not in record and "role" not in record else None
+        if isinstance(record, list):
+            raise InputError(
+                f"{at}: which of the {len(record)} values of a list is the text? Name it by its place, as in FILE::[0]"
+            )
+        if "role" in record and isinstance(record.get("content"), str):
+            raise InputError(
+                f"{at}: each row is one message of a chat: FILE::content[role=assistant] reads the answers alone"
+            )
+        others = [name for name in record if name not in columns.named]
+        texts = [name for name in others if isinstance(record[name], str) and not _ID.fullmatch(name)]
+        if len(others) > 1 and len(texts) == 1 and not any(name in USUAL_COLUMNS for name in others):
+            return texts[0]
+        return choose_column(others or list(record), None, at, record)
+
+    def _counts(self, record: Any) -> bool:
+        for condition in self.columns.where:
+            if not condition.holds(record):
+                self._n_other += 1
+                if len(self._values) < _MOST_SOURCES:
+                    self._values.update(map(plain_value, values_at(record, condition.path)))
+                return False
+        return True
+
+    def _answers(self, record: Any, number: int) -> Iterator[tuple[Answer, Any]]:
+        """Yield the answers in a record, each with the part of the record that it stands in."""
+        prompt = None if self.kind is None else self.kind.prompt(record)
+        if self.key is None:
+            assert self.kind is not None
+            yield from ((answer, record) for answer in self.kind.answers(record))
             return
-        label = self._value(record, column, number)
-        if label is None or isinstance(label, list | dict):
-            raise InputError(f"{self.place} {number}: '{column}' must name a group, got {json_kind(label)}")
-        self._labels.append(label)
+        if self._each:
+            items = values_at(record, self._each)
+            for item in items:
+                values = values_at(item, self._inner) if self._inner else [item]
+                for value in values:
+                    yield self._answer(value, prompt, record, number), item
+            self._n_without += not items
+            return
+        value = self._value(record, record, self.key, number)
+        several = references_in(value) if self.kind is not None and self.key == self.kind.references else None
+        for one in [value] if several is None else several:
+            yield self._answer(one, prompt, record, number), record
 
-    def _add_prompt(self, number: int, record: Mapping[str, Any], prompt: str | None) -> None:
-        """Keep the prompt of the column that was asked for; else, or where there is none, the one of the format."""
+    def _answer(self, value: Any, prompt: str | None, record: Any, number: int) -> Answer:
+        """Return the text of a value that is a string, a conversation or the content of a message."""
+        if isinstance(value, str):
+            return Answer(value, prompt)
+        if is_conversation(value):
+            answer = split_answer(value)
+            return answer if prompt is None else answer._replace(prompt=prompt)
+        if is_content(value):
+            text, left_out, odd = content_text(value)
+            return Answer(text, prompt, left_out=left_out, odd=odd)
+        raise self._refusal(record, value, number)
+
+    def _refusal(self, record: Any, value: Any, number: int) -> InputError:
+        """Return the error for a value that is no string: it names the strings inside."""
+        path = path_to(record, value) if isinstance(value, Mapping | list) else self.key
+        subject = f"{self.place} {number}: '{path or self.key}' must be a string, got {json_kind(value)}"
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return InputError(f"{subject} of strings: name one, as in FILE::{path}[0], or each, FILE::{path}[]")
+        inside = string_paths(value, path or "") if isinstance(value, Mapping | list) else []
+        if not inside:
+            leave = "; leave the row out or fill it in" if value is None else ""
+            return InputError(f"{subject}{leave}")
+        return InputError(f"{subject}; the strings in it: {listed(inside)}: name one, as in FILE::{inside[0]}")
+
+    def _keep(self, text: str, prompt: str | None, record: Any, item: Any, number: int) -> str:
+        """Keep what comes with a text, and return the text."""
+        columns = self.columns
+        if columns.prompt is not None or self.kind is not None:
+            self._add_prompt(prompt, record, item, number)
+        if columns.group is not None:
+            self._labels.append(self._label(columns.group, "group", record, item, number))
+        if columns.source is not None:
+            self._sources.append(plain_value(self._label(columns.source, "source", record, item, number)))
+        if self._beside is not None:
+            for gathered in self._beside:
+                gathered.add(record)
+        return text if text.isascii() else self._checked(text, number)
+
+    def _label(self, column: str, what: str, record: Any, item: Any, number: int) -> Any:
+        label = self._value(record, item, column, number)
+        if is_missing(label) or isinstance(label, list | dict):
+            raise InputError(f"{self.place} {number}: '{column}' must name a {what}, got {json_kind(label)}")
+        return label
+
+    def _add_prompt(self, prompt: str | None, record: Any, item: Any, number: int) -> None:
+        """Keep the prompt of the column that was asked for; else, or where there is none, the one of the kind."""
         column = self.columns.prompt
-        has_own = prompt is not None and self._form is not None
-        if column is not None and not (has_own and _value_at(record, column) is _ABSENT):
-            value = self._value(record, column, number)
-            text = prompt_text(value) if is_conversation(value) else value
-            prompt = _string(text, f"'{column}'", self.place, number)
+        if column is not None and not (prompt is not None and self.kind is not None and not values_at(record, column)):
+            value = self._value(record, item, column, number)
+            found = prompt_text(value) if is_conversation(value) else content_text(value)[0] if is_content(value) else value
+            if not isinstance(found, str):
+                raise self._refusal(record, value, number)
+            prompt = found
         if prompt is None:
             self._prompts = None
         elif self._prompts is not None:
-            _check_characters(prompt, self.place, number)
-            self._prompts.add_one(prompt)
+            self._prompts.add_one(self._checked(prompt, number))
             self._n_prompts += 1
 
-    def raise_problems(self, n_texts: int) -> None:
-        """Raise if records had no text."""
-        if not self._problems:
-            if n_texts == 0 and self._form is not None and self._form.names_filter:
-                raise InputError(
-                    f"{self.place.rpartition(' ')[0]} has no column and no filter '{self.columns.text}'; its filters: "
-                    f"{', '.join(self._form.filters)}"
-                )
+    def _value(self, record: Any, item: Any, column: str, number: int) -> Any:
+        """Return the value of `column`, in the item that holds the text or in its record."""
+        if self._each and column.startswith(self._each):
+            values = values_at(item, column.removeprefix(self._each).removeprefix("."))
+        else:
+            values = values_at(record, column) or values_at(item, column)
+        if values:
+            return values[0]
+        at = f"{self.place} {number}"
+        problem = error_in(record) if isinstance(record, Mapping) else None
+        if problem is not None:
+            raise InputError(f"{at} holds no '{column}' but {problem}: ask again, or leave the row out")
+        names = all_paths(record)
+        raise InputError(f"{at} has no column '{column}'; it has: {listed(names)}")
+
+    def _checked(self, text: str, number: int) -> str:
+        """Return `text`; raise for an escaped lone surrogate."""
+        if text.isascii():
+            return text
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            code = f"\\u{ord(text[error.start]):04x}"
+            raise InputError(
+                f"{self.place} {number} holds a lone surrogate ({code}), which is not a character: write the character "
+                "itself"
+            ) from None
+        return text
+
+    def check(self, n_texts: int) -> None:
+        """Raise where no record has a text."""
+        if n_texts:
             return
-        number, problem = self._problems[0]
+        if self._n_other and not self._n_rows:
+            condition = "".join(map(str, self.columns.where))
+            values = listed([*self._values]) if self._values else "nothing there"
+            raise InputError(f"{self.file_name}: no row has {condition}; the rows have: {values}")
+        log = getattr(self, "_log", None)
+        if log is not None and log.names_filter:
+            raise InputError(
+                f"{self.file_name} has no column and no filter '{self.columns.text}'; its filters: "
+                f"{', '.join(log.filters)}"
+            )
+        if self._problems:
+            number, problem = self._problems[0]
+            raise InputError(f"{self.place} {number} holds no answer: {self._missing(problem, 0)}")
+        raise EmptyCorpusError(f"{self.file_name} holds no text")
+
+    def _missing(self, problem: str, n_texts: int) -> str:
         n = len(self._problems)
         others = sorted({what for _, what in self._problems if what != problem})
-        more = "" if n == 1 else f" ({n} of {n + n_texts} answers are missing{'; also ' + others[0] if others else ''})"
-        raise InputError(f"{self.place} {number} holds no answer but {problem}{more}: ask again, or leave the row out")
+        also = f"; also {others[0]}" if others else ""
+        return problem + ("" if n == 1 and not n_texts else f" ({n} of {n + n_texts} answers are missing{also})")
 
-    def rows(self, texts: PackedTexts) -> Rows:
-        prompts = self._prompts if self._n_prompts == len(texts) else None
-        return Rows(
+    def _notes(self, n: int) -> list[Note]:
+        notes = []
+        if self._problems:
+            number, problem = self._problems[0]
+            notes.append(
+                Note(
+                    f"{self.place} {number} holds no answer: {self._missing(problem, n)}; they are left out.",
+                    "Ask again for them: a generator that is judged by the answers that it gave looks better than it is.",
+                    is_warning=True,
+                )
+            )
+        if self._cut_off and len(self._cut_off) == n and any(self._cut_off):
+            notes.append(Note(f"A limit of length ended {sum(self._cut_off)} of {n} answers.", "Ask with a higher limit."))
+        if self._left_out:
+            parts = ", ".join(f"{kind} in {count}" for kind, count in self._left_out.most_common())
+            notes.append(Note(f"Parts of answers that are no text are left out: {parts}.", "Nothing to do."))
+        if self._n_without:
+            notes.append(Note(f"{self._n_without} of {self._n_rows} rows have no '{self.key}'.", "Nothing to do."))
+        if self._n_other:
+            where = "".join(map(str, self.columns.where))
+            notes.append(Note(f"{self._n_other} rows are left out, since they are not {where}.", "Nothing to do."))
+        log = getattr(self, "_log", None)
+        if log is not None and log.n_twice:
+            notes.append(
+                Note(
+                    f"{log.n_twice} entries repeat a document of the log, answer and all; each is read once.",
+                    "Nothing to do.",
+                )
+            )
+        return notes + ([] if self._beside is None or self.columns.source else self._beside[1].notes(n))
+
+    def file(self, texts: PackedTexts, name: str, path: Path | None, form: str) -> TextFile:
+        n = len(texts)
+        prompts = self._prompts if self._n_prompts == n > 0 else None
+        column = f", column '{self.key}'" if self.key is not None else ""
+        return TextFile(
+            name,
             texts,
-            self._labels or None,
+            number_groups(self._labels, f"{path or name} groups") if self._labels else None,
+            path,
             None if prompts is None else prompts.texts(),
-            np.array(self._cut_off, dtype=np.bool_) if len(self._cut_off) == len(texts) else None,
-            self._ids.numbers(len(texts)),
+            np.array(self._cut_off, dtype=np.bool_) if len(self._cut_off) == n else None,
+            {} if self._beside is None else self._beside[0].numbers(n),
+            self._sources or None,
+            f"{form}{'' if self.kind is None else f': {self.kind.name}'}{column}",
+            tuple(self._notes(n)),
         )
 
 
-def _text_key(record: Mapping[str, Any], columns: Columns, form: AnswerFormat | None, place: str) -> str | None:
-    """Return the column of the texts; None if the format says where they are."""
-    if form is None:
-        return choose_text_column(list(record), columns, place) if columns.text is None else columns.text
-    if columns.text is not None:
-        return None if form.names_filter else columns.text
-    with suppress(InputError):
-        key = choose_text_column(list(record), columns, place)
-        if isinstance(record[key], str):
-            return key
-    return None
+def _resolved(record: Any, column: str) -> str:
+    """Return the path as it is, or the only one in the first record that is equal but for case."""
+    if values_at(record, column):
+        return column
+    names = {*all_paths(record), *(record if isinstance(record, Mapping) else ())}
+    alike = [name for name in names if name.casefold() == column.casefold()]
+    return alike[0] if len(alike) == 1 else column
 
 
-def _answer_in(value: Any) -> Answer:
-    """Return the text and the prompt of a value that is a conversation or the content of a message."""
-    if is_conversation(value):
-        return Answer(*split_answer(value))
-    return Answer(value if isinstance(value, str) else content_text(value) if isinstance(value, list) else None)
+def choose_column(names: Sequence[str], column: str | None, place: str, record: Any = None) -> str:
+    """Return `column`, by default the only one, or the only one called text, sentence or content.
 
-
-def _string(value: Any, subject: str, place: str, number: int) -> str:
-    """Return `value` after checking that it is a string of characters."""
-    if not isinstance(value, str):
-        raise InputError(f"{place} {number}: {subject} must be a string, got {json_kind(value)}")
-    _check_characters(value, place, number)
-    return value
-
-
-def _check_characters(text: str, place: str, number: int) -> None:
-    """Raise for an escaped lone surrogate."""
-    if text.isascii():
-        return
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        code = f"\\u{ord(text[error.start]):04x}"
-        raise InputError(
-            f"{place} {number} holds a lone surrogate ({code}), which is not a character: write the character itself"
-        ) from None
-
-
-def _value_at(record: Mapping[str, Any], column: str) -> Any:
-    """Return the value at a path such as ``a.b`` or ``choices[0].message.content``, or `_ABSENT`."""
-    if column in record:
-        return record[column]
-    if "." not in column and "[" not in column:
-        return _ABSENT
-    value: Any = record
-    for name, index in _STEP.findall(column):
-        if index and isinstance(value, list) and -len(value) <= int(index) < len(value):
-            value = value[int(index)]
-        elif name and isinstance(value, Mapping) and name in value:
-            value = value[name]
-        else:
-            return _ABSENT
-    return value
-
-
-def _paths(value: Any, prefix: str = "") -> Sequence[str]:
-    """Return the paths of all values in `value` that are neither objects nor lists of objects."""
-    paths: list[str] = []
-    named = isinstance(value, Mapping)
-    for key, inner in value.items() if named else enumerate(value[:1]):
-        path = f"{prefix}.{key}" if prefix and named else str(key) if named else f"{prefix}[{key}]"
-        is_inner = isinstance(inner, Mapping) or (isinstance(inner, list) and inner and isinstance(inner[0], Mapping))
-        paths += _paths(inner, path) if is_inner and path.count(".") < _MAX_LEVELS else [path]
-    return paths
-
-
-def json_kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return names.get(type(value), f"a {type(value).__name__}")
-
-
-def choose_text_column(columns: Sequence[str], wanted: Columns, place: str) -> str:
-    """Return the column of the texts; by default `choose_column` chooses it besides those of groups and prompts."""
-    if wanted.text is None and (others := [name for name in columns if name not in wanted]):
-        with suppress(InputError):
-            return choose_column(others, None, place)
-    return choose_column(columns, wanted.text, place)
-
-
-def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
-    """Return `column`, by default the only column, or the only one called text, sentence or content."""
+    The error lists the paths of the strings in `record`, if given, else the names.
+    """
     if column is not None:
-        if column in columns:
+        if column in names:
             return column
-        raise InputError(f"{place} has no column '{column}'; it has: {listed_columns(columns)}")
-    candidates = columns if len(columns) == 1 else [name for name in columns if name in _USUAL_COLUMNS]
+        raise InputError(f"{place} has no column '{column}'; it has: {listed(names)}")
+    candidates = names if len(names) == 1 else [name for name in names if name in USUAL_COLUMNS]
     if len(candidates) == 1:
         return candidates[0]
-    raise InputError(f"{place}: which column holds the texts? Name it with --column; it has: {listed_columns(columns)}")
-
-
-def listed_columns(columns: Sequence[str]) -> str:
-    """Return the names of the columns for a message, the first twelve of many."""
-    more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
-    return ", ".join(columns[:_MAX_LISTED]) + more if columns else "none"
+    paths = names if record is None else string_paths(record) or all_paths(record)
+    example = f", as in FILE::{paths[0]}" if paths else ""
+    raise InputError(f"{place}: which column holds the texts? Name it with --column{example}; it has: {listed(paths)}")

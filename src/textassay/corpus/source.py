@@ -27,7 +27,7 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 COMPRESSED = (".gz", ".zst")
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
-COLUMN_SIGN = "::"  # FILE::COLUMN
+_HEAD = 1 << 20  # bytes from which it is told what a file is
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_CHARACTER_BYTES = 4
@@ -50,13 +50,24 @@ class Source:
         suffixes = [] if file is None else [suffix.lower() for suffix in file.suffixes]
         self.compression = suffixes.pop() if suffixes[-1:] and suffixes[-1] in COMPRESSED else None
         self.kind = suffixes[-1] if suffixes else ""  # suffix of what is in it
+        self._begun: _Begun | None = None  # of what can be read only once: standard input, or a pipe
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of what is in the file, all of them if they are few."""
+        with self.open() as stream:
+            head = stream.read(_HEAD)
+        if self._begun is not None:
+            self._begun.head = head
+        return head
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open for reading, decompressed; errors of the system and of the compression become InputErrors."""
         with io_errors(self.place):
-            if self.path is None and self.address is None:
-                yield sys.stdin.buffer
+            if self.address is None and (self.path is None or not self.path.is_file()):
+                self._begun = self._begun or _Begun(sys.stdin.buffer if self.path is None else self.path.open("rb"))
+                yield self._begun  # type: ignore[misc]
                 return
             with self.open_as_it_is() as stored, decompressed(stored, self.compression) as stream:
                 yield stream
@@ -170,6 +181,18 @@ class Source:
         return f"{command} < {name} > {prefix}-{name}" if self.path or self.address else f"{command} in the pipe"
 
 
+class _Begun:
+    """What is read only once, whose first bytes are put back after a look at them."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.head = b""
+        self._stream = stream
+
+    def read(self, n: int) -> bytes:
+        head, self.head = self.head, b""
+        return head or self._stream.read(n)
+
+
 @contextmanager
 def decompressed(stored: BinaryIO, compression: str | None) -> Iterator[Any]:
     """Yield the file `stored` for reading what was compressed: ``.gz``, ``.zst`` or None."""
@@ -241,19 +264,6 @@ def nearest_files(path: Path) -> str:
     except OSError:
         near = []
     return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""
-
-
-def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], str | None]:
-    """Return a source and the column that ``FILE::COLUMN`` names in it; None where it names none.
-
-    What stands after ``::`` in a chain of addresses, or is a file, is no column.
-    """
-    if not isinstance(source, str) or COLUMN_SIGN not in source or "\0" in source:
-        return source, None
-    file, _, column = source.rpartition(COLUMN_SIGN)
-    if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
-        return source, None
-    return file, column
 
 
 def is_url(source: object) -> bool:

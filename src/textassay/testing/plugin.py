@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
 
 _PROPERTY = "textassay"
 _REAL, _COLUMN = "textassay_real", "textassay_column"

@@ -30,7 +30,7 @@ from textassay_lab.generator.text_generator import TextGenerator
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
     from textassay.corpus.text_form import TextForm
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
     from textassay.report.document import Document, Figure
     from textassay_lab.adversarial.document import AdversarialTraining
     from textassay_lab.generator.contexts import Attributes
@@ -127,7 +127,7 @@ class Train(Files, Computing):
 
     def file(self, source: str) -> "TextFile":
         """Return the texts of a file, under the name that the command line gave."""
-        from textassay.corpus.texts import TextFile
+        from textassay.corpus.text_file import TextFile
 
         return TextFile(source, self.read_file(source).texts)
 
@@ -729,7 +729,7 @@ class Pairs(Train):
         return {**super().more(), **({} if self.byte_pairs is None else {"byte_pairs": self.byte_pairs})}
 
     def read(self) -> TrainingTexts:
-        from textassay.corpus.texts import TextFile
+        from textassay.corpus.text_file import TextFile
         from textassay_lab.generator.parallel import held_out_pairs
         from textassay_lab.generator.translation import checked_pairs
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from textassay.corpus.corpus import Corpus, Texts
     from textassay.corpus.text_form import TextForm
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
     from textassay.corpus.tokenizer import Tokenizer
 
 
@@ -336,7 +336,7 @@ class TextGenerator:
 
     def training_sides(self, train: "TextFile", valid: "TextFile | None") -> "tuple[TextFile, TextFile]":
         """Return what is learnt from and what validates, by default the last tenth; running text is one text each."""
-        from textassay.corpus.texts import TextFile
+        from textassay.corpus.text_file import TextFile
         from textassay_lab.generator.running_text import split_characters
 
         if valid is not None and train.texts == valid.texts:
@@ -416,7 +416,7 @@ def read(source: "Texts", name: str) -> "TextFile":
 def last_held_out(file: "TextFile") -> "tuple[TextFile, TextFile]":
     """Return all but the last tenth, and that."""
     from textassay.corpus.split import split_last
-    from textassay.corpus.texts import TextFile
+    from textassay.corpus.text_file import TextFile
 
     first, last = split_last(len(file), math.ceil(len(file) / HELD_OUT))
     held_out = f"the last {len(last)} of {file.name}"
