@@ -74,13 +74,13 @@ def test_a_chat_is_its_last_answer_and_what_came_before(tmp_path: Path) -> None:
         },
     ]
     file = read_texts(write(tmp_path / "chat.jsonl", rows))
-    assert file.texts == ("So.", "So what.", "No.", "Because.", "So.")
+    assert file.texts == ("So.", "So\n what.", "No.", "Because.", "So.")
     assert file.prompts == (
         "system: Be brief.\n\nuser: Why?",
         "Why?",  # one message of the user is what a column of questions would hold
         "user: Why?\n\nassistant: So.\n\nuser: Why?",
         "Why?",
-        "[image_url]Why?",
+        "Why?",
     )
     (tmp_path / "chat.json").write_text(json.dumps(rows))
     assert read_texts(tmp_path / "chat.json").texts == file.texts
@@ -120,43 +120,61 @@ def test_responses_without_requests_have_no_prompts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "missing"),
     [
         (
             [{"choices": [choice("a")]}, {"error": {"message": "too\nmany", "code": 429}}],
-            "line 2 holds no answer but an error of the endpoint (too many): ask again, or leave the row out",
+            "line 2 holds no answer: an error of the endpoint (too many) (1 of 2 answers are missing)",
         ),
         (
             [{"error": {"message": "too many"}}, {"choices": [choice("a")]}, {"error": {"message": "late"}}],
-            "line 1 holds no answer but an error of the endpoint (too many) (2 of 3 answers are missing; also an error "
-            "of the endpoint (late)): ask again, or leave the row out",
+            "line 1 holds no answer: an error of the endpoint (too many) (2 of 3 answers are missing; also an error "
+            "of the endpoint (late))",
         ),
         (
             [{"choices": [choice("a")]}, {"choices": [choice(None)]}, {"choices": []}],
-            "line 2 holds no answer but null (2 of 3 answers are missing; also no choice): ask again, or leave the row "
-            "out",
+            "line 2 holds no answer: null (2 of 3 answers are missing; also no choice)",
         ),
+    ],
+)
+def test_missing_answers_are_left_out_and_counted(tmp_path: Path, rows: list[Any], missing: str) -> None:
+    path = write(tmp_path / "answers.jsonl", rows)
+    file = read_texts(path)
+    assert file.texts == ("a",)
+    (note,) = file.notes
+    assert note.message == f"{path} {missing}; they are left out."
+    assert note.is_warning
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
         (
             [{"custom_id": "1", "response": {"status_code": 500, "body": None}, "error": None}],
-            "line 1 holds no answer but an error of the endpoint (status 500): ask again, or leave the row out",
+            "line 1 holds no answer: an error of the endpoint (status 500); ask again",
         ),
         (
             [{"choices": [choice(None, tool_calls=[{"id": 1}])]}],
-            "line 1 holds no answer but a call of a tool and no text: ask again, or leave the row out",
+            "line 1 holds no answer: a call of a tool and no text; ask again, or name another column, as in "
+            "FILE::choices[].finish_reason",
         ),
-        ([{"messages": [QUESTION]}], "line 1 holds no answer but no text: ask again, or leave the row out"),
+        (
+            [{"messages": [QUESTION]}],
+            "line 1 holds no answer: no message of the assistant; ask again, or name another column, as in "
+            "FILE::messages[0].content",
+        ),
         (
             [{"text": "a"}, {"error": "timeout"}],
             "line 2 holds no 'text' but an error of the endpoint (timeout): ask again, or leave the row out",
         ),
         (
             [lm_eval("x", ["-1.5", "False"], settings=" yes")],
-            "line 1 holds no answer but the task scores given answers, it has the model write none: ask again, or "
-            "leave the row out",
+            "line 1 holds no answer: scores of given answers, of which the model writes none; ask again, or name "
+            "another column, as in FILE::doc.question",
         ),
     ],
 )
-def test_missing_answers_are_named_and_counted(tmp_path: Path, rows: list[Any], message: str) -> None:
+def test_a_file_without_answers_says_what_it_holds(tmp_path: Path, rows: list[Any], message: str) -> None:
     assert message_of(write(tmp_path / "answers.jsonl", rows)) == message
 
 
@@ -201,7 +219,7 @@ def test_paths_into_rows(tmp_path: Path) -> None:
     assert read_texts(f"{path}::meta.id").texts == ("u", "u")
     assert read_texts(f"{path}::meta.id").name == "answers.jsonl::meta.id"
     assert read_texts(path, column="meta.id", prompt_column="prompt").prompts == ("Why?", "Why?")
-    assert "has no column 'choices[2].text'; it has: choices[0].message.role, choices" in message_of(
+    assert "has no column 'choices[2].text'; it has: choices[].message.role, choices" in message_of(
         path, column="choices[2].text"
     )
 
@@ -221,8 +239,8 @@ def test_several_filters_repeat_no_answer(tmp_path: Path) -> None:
     rows = [lm_eval(name, f"{name}{kind}", filtered=kind) for kind in ("strict", "flexible") for name in "ab"]
     path = write(tmp_path / "samples.jsonl", rows)
     assert message_of(path) == (
-        "line 3: every answer is there once for each filter, strict and flexible: name one as the column, or "
-        "resps[0][0] for what the model wrote"
+        "line 3: every answer is there once for each filter, strict and flexible: name one as the column (FILE::strict), or "
+        "FILE::resps[0][0] for what the model wrote"
     )
     assert read_texts(path, column="flexible").texts == ("aflexible", "bflexible")
     assert read_texts(path, column="resps[0][0]").texts == ("raw astrict", "raw bstrict")
@@ -275,7 +293,7 @@ def test_what_is_no_log_of_inspect(tmp_path: Path) -> None:
     failed = {**sample("a", ""), "output": {"choices": []}, "error": {"message": "boom"}}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("samples/a_epoch_1.json", json.dumps(failed))
-    assert message_of(path).startswith("sample 1 holds no answer but an error of the endpoint (boom)")
+    assert message_of(path).startswith("sample 1 holds no answer: an error of the endpoint (boom)")
 
 
 def test_tables_of_chats(tmp_path: Path) -> None:

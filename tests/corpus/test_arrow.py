@@ -56,10 +56,10 @@ def test_nested_columns_and_groups(tmp_path: Path) -> None:
 
 def test_nulls_and_other_types_are_errors(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "f.parquet", text=["a", "b", None], n=[1, 2, 3])
-    assert message_of(path) == f"{path} row 3: 'text' is null; leave the row out or fill it in"
-    assert message_of(path, column="n") == f"{path}: column 'n' must hold strings, got int64"
+    assert message_of(path) == f"{path} row 3: 'text' must be a string, got null; leave the row out or fill it in"
+    assert message_of(path, column="n") == f"{path} row 1: 'n' must be a string, got a number"
     nested = write_parquet(tmp_path / "g.parquet", a=arrow.array([{"b": "x"}, None]))
-    assert message_of(nested, column="a.b") == f"{nested} row 2: 'a.b' is null; leave the row out or fill it in"
+    assert message_of(nested, column="a.b") == f"{nested} row 2: 'a.b' must be a string, got null; leave the row out or fill it in"
 
 
 def test_broken_and_empty_files(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_broken_and_empty_files(tmp_path: Path) -> None:
     assert "is not a valid Parquet file" in message_of(broken)
     broken.write_bytes(b"")
     assert "is not a valid Parquet file" in message_of(broken)
-    with pytest.raises(EmptyCorpusError, match="has no row"):
+    with pytest.raises(EmptyCorpusError, match="holds no text"):
         read_texts(write_parquet(tmp_path / "g.parquet", text=arrow.array([], arrow.string())))
     (tmp_path / "h.parquet.gz").write_bytes(b"plain")
     assert "not a valid gzip file" in message_of(tmp_path / "h.parquet.gz")

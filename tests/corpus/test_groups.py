@@ -54,17 +54,20 @@ def test_every_kind_of_file_gives_the_prompts_as_they_are(tmp_path: Path, suffix
 def test_the_column_that_is_left_holds_the_texts(tmp_path: Path, suffix: str) -> None:
     path = write(tmp_path / f"rows{suffix}", ROWS)
     assert read_texts(path, prompt_column="prompt", group_column="doc").texts == ANSWERS
-    with pytest.raises(InputError, match=r"which column holds the texts\? .* it has: prompt, answer, doc$"):
-        read_texts(path, prompt_column="prompt")
+    if suffix == ".csv":  # whose numbers may be texts
+        with pytest.raises(InputError, match=r"which column holds the texts\? .* it has: prompt, answer, doc$"):
+            read_texts(path, prompt_column="prompt")
+    else:
+        assert read_texts(path, prompt_column="prompt").texts == ANSWERS
     assert as_texts(pd.DataFrame(ROWS).drop(columns="prompt"), "real").texts == ANSWERS  # numbers are no texts
 
 
 @pytest.mark.parametrize(
     ("suffix", "prompt", "message"),
     [
-        (".jsonl", None, "line 2: 'prompt' must be a string, got null"),
+        (".jsonl", None, "line 2: 'prompt' must be a string, got null; leave the row out or fill it in"),
         (".json", 3, "item 2: 'prompt' must be a string, got a number"),
-        (".parquet", None, "row 2: 'prompt' is null; leave the row out or fill it in"),
+        (".parquet", None, "row 2: 'prompt' must be a string, got null; leave the row out or fill it in"),
     ],
 )
 def test_a_missing_prompt_is_named(tmp_path: Path, suffix: str, prompt: Any, message: str) -> None:

@@ -27,16 +27,22 @@ class Endless(io.RawIOBase):
 
     def __init__(self, block: bytes, start: bytes = b"") -> None:
         self.block, self.start, self.n_read = block, start, 0
+        self.all_of_start = start
 
     def read(self, n: int = -1) -> bytes:
         self.n_read += n
         start, self.start = self.start, b""
         return (start + self.block * (n // len(self.block) + 1))[:n]
 
+    def close(self) -> None:
+        """Begin again: it is looked at before it is read."""
+        self.start = self.all_of_start
+
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_module, "_BLOCK", 1000)
+    monkeypatch.setattr(source_module, "_HEAD", 1000)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -176,13 +176,11 @@ def test_missing_files_suggest_the_nearest(tmp_path: Path) -> None:
 
 def test_a_folder_names_files_inside(tmp_path: Path) -> None:
     assert message_of(tmp_path) == (
-        f"{tmp_path} is a folder, but neither a saved dataset nor one of text files alone; give a file"
+        f"{tmp_path} is a folder, but neither a saved dataset nor one of text files; give a file"
     )
-    for name in ("d.txt", "a.csv.gz", "b.txt", "c.json", "x.bin"):
+    for name in ("d.csv", "a.csv.gz", "c.json", "x.bin"):
         write(tmp_path / name, "a")
-    assert message_of(tmp_path).endswith(
-        "files alone (beside 2 of them it holds a.csv.gz, c.json, x.bin); give a file: a.csv.gz, b.txt, c.json, ..."
-    )
+    assert message_of(tmp_path).endswith("nor one of text files; give a file: a.csv.gz, c.json, d.csv, ...")
 
 
 def test_a_folder_of_text_files_has_one_text_a_file(tmp_path: Path) -> None:
@@ -192,17 +190,28 @@ def test_a_folder_of_text_files_has_one_text_a_file(tmp_path: Path) -> None:
     write(tmp_path / ".hidden", "x")
     file = read_texts(tmp_path)
     assert (file.texts, file.name, file.path) == (("a", "# b\n\nmore\n", ""), tmp_path.name, tmp_path)
-    (tmp_path / "inner").mkdir()
-    assert "(beside 3 of them it holds inner/); give a file: a.txt, b.md, c.txt" in message_of(tmp_path)
-    (tmp_path / "inner").rmdir()
+    assert not file.notes
+    for name in ("inner", "logprobs"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "inner" / "d.txt", "d")
+    write(tmp_path / "logprobs" / "a.json", "[1]")
+    file = read_texts(tmp_path)
+    assert file.texts == ("a", "# b\n\nmore\n", "", "d")
+    assert file.groups is not None
+    assert file.groups[0] == file.groups[2] != file.groups[3]
+    assert [note.message for note in file.notes] == [
+        "1 files of other kinds are left out: logprobs/a.json.",
+        "The texts of a sub-folder are one group (2 groups).",
+    ]
     with input_limits(max_input=3), pytest.raises(InputError, match="the limit"):
         read_texts(tmp_path)
 
 
 def test_unknown_kinds_list_the_valid_ones(tmp_path: Path) -> None:
     valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz or .zst; and .eval"
-    assert message_of(write(tmp_path / "f.docx", "a")).endswith(f"(suffix '.docx'); {valid}")
-    assert message_of(write(tmp_path / "f.html.gz", "a")).endswith(f"(suffix '.html'); {valid}")
+    docx = message_of(write(tmp_path / "f.docx", "a"))
+    assert docx.endswith(f"(suffix '.docx'); {valid}: write its texts as one of these")
+    assert message_of(write(tmp_path / "f.xlsx.gz", b"a")).endswith(f"(suffix '.xlsx'); {valid}: save it as CSV")
     assert read_texts(write(tmp_path / "f.TXT", "a")).texts == ("a",)
 
 
@@ -287,8 +296,6 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
     assert message_of(lines) == f"{lines} line 3: broken JSON at column 13: Expecting ',' delimiter"
     whole = write(tmp_path / "f.json", '["a",\n "b" "c"]')
     assert message_of(whole) == f"{whole}: broken JSON at line 2 column 6: Expecting ',' delimiter"
-    several = write(tmp_path / "g.json", '{"text": "a"}\n{"text": "b"}\n')
-    assert message_of(several).endswith("a file with one value per line must be called .jsonl")
     assert "nested too deeply" in message_of(write(tmp_path / "d.jsonl", "[" * 100_000))
 
 
@@ -300,12 +307,12 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ('{"text": "a"}\n{"txt": "b"}\n', "line 2 has no column 'text'; it has: txt"),
         ('{"text": "a"}\n"b"\n', "line 2: must be an object like those before, got a string"),
         ('"a"\n{"text": "b"}\n', "line 2: must be a string like those before, got an object"),
-        ("3\n", "line 1: the value must be a string, got a number"),
-        ("[1]\n", "line 1: the value must be a string, got a list"),
-        ("true\n", "line 1: the value must be a string, got a boolean"),
-        ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it with --column; it has: a, b"),
+        ("3\n", "line 1: the value must be a string or an object, got a number"),
+        ("[1]\n", "line 1: which of the 1 values of a list is the text? Name it by its place, as in FILE::[0]"),
+        ("true\n", "line 1: the value must be a string or an object, got a boolean"),
+        ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
         ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is not a character"),
-        ("{}\n", "which column holds the texts? Name it with --column; it has: none"),
+        ("{}\n", "which column holds the texts? Give a file with texts; it has: none"),
     ],
 )
 def test_json_values_of_the_wrong_kind(tmp_path: Path, data: str, message: str) -> None:
@@ -315,10 +322,10 @@ def test_json_values_of_the_wrong_kind(tmp_path: Path, data: str, message: str) 
 def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
     path = write(tmp_path / "f.jsonl", '{"a": {"b": "x"}, "doc": null}\n')
     assert message_of(path, column="a.c").endswith("line 1 has no column 'a.c'; it has: a.b, doc")
-    assert message_of(path, column="a").endswith("'a' must be a string, got an object")
+    assert message_of(path, column="a").endswith("'a' must be a string, got an object; the strings in it: a.b: name one, as in FILE::a.b")
     assert message_of(path, column="a.b", group_column="doc").endswith("'doc' must name a group, got null")
     assert message_of(path, column="a.b", group_column="d").endswith("has no column 'd'; it has: a.b, doc")
-    assert "must hold a JSON list of strings or objects, got an object" in message_of(write(tmp_path / "f.json", "{}"))
+    assert "Give a file with texts; it has: none" in message_of(write(tmp_path / "f.json", "{}"))
 
 
 @pytest.mark.parametrize(
@@ -329,9 +336,8 @@ def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
         ("f.csv", 'text,n\n"a" b,1\n', "line 2: ',' expected after '\"'"),
         ("f.csv", 'text,n\n"a,1\n', "line 2: unexpected end of data"),
         ("f.csv", "text,n\na\rb,1\n", "line 2: new-line character seen in unquoted field; put fields that hold quotes"),
-        ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name it with --column; it has: a, b"),
-        ("f.csv", "text;n\na;1\n", "the only column is 'text;n'; fields must be separated by commas"),
-        ("f.tsv", "text,n|m\na,1\n", "fields must be separated by tabs"),
+        ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
+        ("f.csv", "text\na, b\n", "line 2: 2 fields, but the header has 1; where each line is one text, let the name"),
     ],
 )
 def test_broken_tables(tmp_path: Path, name: str, data: str, message: str) -> None:
@@ -340,8 +346,8 @@ def test_broken_tables(tmp_path: Path, name: str, data: str, message: str) -> No
 
 def test_missing_columns_are_listed(tmp_path: Path) -> None:
     path = write(tmp_path / "f.csv", "a,b\n1,2\n")
-    assert message_of(path, column="c") == f"{path} has no column 'c'; it has: a, b"
-    assert message_of(path, column="a", group_column="c") == f"{path} has no column 'c'; it has: a, b"
+    assert message_of(path, column="c") == f"{path} line 2 has no column 'c'; it has: a, b"
+    assert message_of(path, column="a", group_column="c") == f"{path} line 2 has no column 'c'; it has: a, b"
 
 
 def test_broken_gzip_files(tmp_path: Path) -> None:

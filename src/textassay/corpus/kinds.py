@@ -195,10 +195,10 @@ def error_in(record: Mapping[str, Any]) -> str | None:
 # Logs of evaluations
 def _lm_eval_answers(record: Mapping[str, Any]) -> list[Answer]:
     """Return the filtered answers, several where the task repeats; a task that scores given answers has none."""
-    prompt, response = _lm_eval_prompt(record), record["filtered_resps"]
+    prompt, response = _lm_eval_prompt(record), record.get("filtered_resps")
     texts = _flat(response)
     if any(len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in _lists(response)):
-        return [Answer(None, prompt, problem="scores of given answers: the task has the model write none")]
+        return [Answer(None, prompt, problem="scores of given answers, of which the model writes none")]
     return [Answer(text if isinstance(text, str) else None, prompt, problem="no filtered response") for text in texts]
 
 
@@ -235,7 +235,7 @@ def _lm_eval_prompt(record: Mapping[str, Any]) -> str | None:
 
 
 def _inspect_answers(record: Mapping[str, Any]) -> list[Answer]:
-    prompt, output = _inspect_prompt(record), record["output"]
+    prompt, output = _inspect_prompt(record), record.get("output")
     output = output if isinstance(output, Mapping) else {}
     choices = output.get("choices")
     if isinstance(choices, list) and choices:
@@ -248,8 +248,8 @@ def _inspect_answers(record: Mapping[str, Any]) -> list[Answer]:
 
 
 def _inspect_prompt(record: Mapping[str, Any]) -> str | None:
-    prompt = _prompt(record["input"])
-    return _attached(prompt, record) if isinstance(record["input"], str) and prompt is not None else prompt
+    given = record.get("input")
+    return _attached(given, record) if isinstance(given, str) else _prompt(given)
 
 
 def _attached(text: str, record: Mapping[str, Any]) -> str:

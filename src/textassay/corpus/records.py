@@ -33,6 +33,7 @@ from textassay.corpus.paths import Columns, all_paths, json_kind, listed, path_t
 from textassay.corpus.text_file import Note, TextFile, group_number, is_missing, number_groups
 from textassay.errors import EmptyCorpusError, InputError
 
+_NO_TEXTS = ("role", "type", "id", "custom_id")  # ends of paths
 USUAL_COLUMNS = ("text", "sentence", "content")
 _ID = re.compile(r"(?:id|idx|(?:prompt|question|query|document|doc|source|item|example)(?:[ _-]?idx?)?)", re.IGNORECASE)
 _SOURCE = re.compile(
@@ -131,9 +132,13 @@ def read_records(
     name: str = "",
     path: Path | None = None,
     form: str = "records",
+    example: str = "FILE::{}",
 ) -> TextFile:
-    """Return the texts of `records`, pairs of a number (for messages, after `place`) and a value, as one `TextFile`."""
-    gathered = _Gathered(place, columns)
+    """Return the texts of `records`, pairs of a number (for messages, after `place`) and a value, as one `TextFile`.
+
+    `example`: how a column is named, for messages.
+    """
+    gathered = _Gathered(place, columns, example)
     texts = PackedTexts.of(gathered.texts(records))
     gathered.check(len(texts))
     return gathered.file(texts, name, path, form)
@@ -142,7 +147,8 @@ def read_records(
 class _Gathered:
     """What is gathered while the texts of a file are read."""
 
-    def __init__(self, place: str, columns: Columns) -> None:
+    def __init__(self, place: str, columns: Columns, example: str) -> None:
+        self._example = example
         self.place, self.file_name = place, place.rpartition(" ")[0]
         self.columns = columns
         self.key: str | None = None  # path of the text; None where the kind of the record says where it is
@@ -158,6 +164,8 @@ class _Gathered:
         self._left_out: Counter[str] = Counter()  # types of parts that are no text
         self._values: Counter[str] = Counter()  # seen where a condition does not hold
         self._beside: tuple[IdColumns, SourceColumns] | None = None
+        self._log: LogRows | None = None
+        self._first: Any = None
 
     def texts(self, records: Iterable[tuple[int, Any]]) -> Iterator[str]:
         rows = iter(records)
@@ -165,7 +173,9 @@ class _Gathered:
         if first is None:
             return
         is_text = isinstance(first[1], str)
-        log = None if is_text else self._open(*first)
+        if not is_text:
+            self._open(*first)
+        log = self._log
         for number, record in chain((first,), rows):
             if isinstance(record, str) != is_text or not isinstance(record, str | list | Mapping):
                 expected = "a string" if is_text else "an object"
@@ -185,17 +195,16 @@ class _Gathered:
             for answer, item in self._answers(record, number):
                 if answer.text is None:
                     if answer.odd is not None:
-                        raise self._refusal(record, answer.odd, number)
+                        raise self._refusal(record, answer.odd, self.key, number)
                     self._problems.append((number, answer.problem))
                     continue
                 self._left_out.update(set(answer.left_out))
                 self._cut_off += [] if answer.is_cut_off is None else [answer.is_cut_off]
                 yield self._keep(answer.text, answer.prompt, record, item, number)
-        self._log = log
 
-    def _open(self, number: int, record: Any) -> LogRows | None:
+    def _open(self, number: int, record: Any) -> None:
         """Find out from the first record how texts are read."""
-        at, asked = f"{self.place} {number}", self.columns
+        at, asked, self._first = f"{self.place} {number}", self.columns, record
         if not isinstance(record, list | Mapping):
             raise InputError(f"{at}: the value must be a string or an object, got {json_kind(record)}")
         self.kind = kind_of(record)
@@ -204,8 +213,7 @@ class _Gathered:
                if (name := getattr(asked, role)) is not None},
             where=tuple(one._replace(path=_resolved(record, one.path)) for one in asked.where),
         )  # fmt: skip
-        log = None if self.kind is None else LogRows(self.kind, record, columns.text)
-        self._log = log
+        log = self._log = None if self.kind is None else LogRows(self.kind, record, columns.text)
         if log is None or not log.names_filter:
             self.key = self._text_path(record, at)
         if self.key is not None:
@@ -216,7 +224,6 @@ class _Gathered:
         if isinstance(record, Mapping) and not self._each:
             beside = [name for name in record if name != self.key and name not in columns.named]
             self._beside = IdColumns(beside), SourceColumns(beside)
-        return log
 
     def _text_path(self, record: Any, at: str) -> str | None:
         """Return the path of the texts; None if the kind of the record says where they are."""
@@ -236,10 +243,10 @@ class _Gathered:
                 f"{at}: each row is one message of a chat: FILE::content[role=assistant] reads the answers alone"
             )
         others = [name for name in record if name not in columns.named]
-        texts = [name for name in others if isinstance(record[name], str) and not _ID.fullmatch(name)]
+        texts = [name for name in others if isinstance(record[name], str) and "id" not in re.split(r"[ _-]", name.lower())]
         if len(others) > 1 and len(texts) == 1 and not any(name in USUAL_COLUMNS for name in others):
             return texts[0]
-        return choose_column(others or list(record), None, at, record)
+        return choose_column(others or list(record), None, at, record, self._example)
 
     def _counts(self, record: Any) -> bool:
         for condition in self.columns.where:
@@ -280,19 +287,19 @@ class _Gathered:
         if is_content(value):
             text, left_out, odd = content_text(value)
             return Answer(text, prompt, left_out=left_out, odd=odd)
-        raise self._refusal(record, value, number)
+        raise self._refusal(record, value, self.key, number)
 
-    def _refusal(self, record: Any, value: Any, number: int) -> InputError:
+    def _refusal(self, record: Any, value: Any, column: str | None, number: int) -> InputError:
         """Return the error for a value that is no string: it names the strings inside."""
-        path = path_to(record, value) if isinstance(value, Mapping | list) else self.key
-        subject = f"{self.place} {number}: '{path or self.key}' must be a string, got {json_kind(value)}"
+        path = (path_to(record, value) if isinstance(value, Mapping | list) else None) or column or "the value"
+        subject = f"{self.place} {number}: '{path}' must be a string, got {json_kind(value)}"
+        name = self._example.format
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return InputError(f"{subject} of strings: name one, as in FILE::{path}[0], or each, FILE::{path}[]")
-        inside = string_paths(value, path or "") if isinstance(value, Mapping | list) else []
+            return InputError(f"{subject} of strings: name one, as in {name(path + '[0]')}, or each, {name(path + '[]')}")
+        inside = string_paths(value, path) if isinstance(value, Mapping | list) else []
         if not inside:
-            leave = "; leave the row out or fill it in" if value is None else ""
-            return InputError(f"{subject}{leave}")
-        return InputError(f"{subject}; the strings in it: {listed(inside)}: name one, as in FILE::{inside[0]}")
+            return InputError(f"{subject}{'; leave the row out or fill it in' if value is None else ''}")
+        return InputError(f"{subject}; the strings in it: {listed(inside)}: name one, as in {name(inside[0])}")
 
     def _keep(self, text: str, prompt: str | None, record: Any, item: Any, number: int) -> str:
         """Keep what comes with a text, and return the text."""
@@ -321,7 +328,7 @@ class _Gathered:
             value = self._value(record, item, column, number)
             found = prompt_text(value) if is_conversation(value) else content_text(value)[0] if is_content(value) else value
             if not isinstance(found, str):
-                raise self._refusal(record, value, number)
+                raise self._refusal(record, value, column, number)
             prompt = found
         if prompt is None:
             self._prompts = None
@@ -366,7 +373,7 @@ class _Gathered:
             condition = "".join(map(str, self.columns.where))
             values = listed([*self._values]) if self._values else "nothing there"
             raise InputError(f"{self.file_name}: no row has {condition}; the rows have: {values}")
-        log = getattr(self, "_log", None)
+        log = self._log
         if log is not None and log.names_filter:
             raise InputError(
                 f"{self.file_name} has no column and no filter '{self.columns.text}'; its filters: "
@@ -374,7 +381,9 @@ class _Gathered:
             )
         if self._problems:
             number, problem = self._problems[0]
-            raise InputError(f"{self.place} {number} holds no answer: {self._missing(problem, 0)}")
+            paths = [path for path in string_paths(self._first) if not path.endswith(_NO_TEXTS)]
+            other = f", or name another column, as in {self._example.format(paths[0])}" if paths else ""
+            raise InputError(f"{self.place} {number} holds no answer: {self._missing(problem, 0)}; ask again{other}")
         raise EmptyCorpusError(f"{self.file_name} holds no text")
 
     def _missing(self, problem: str, n_texts: int) -> str:
@@ -404,7 +413,7 @@ class _Gathered:
         if self._n_other:
             where = "".join(map(str, self.columns.where))
             notes.append(Note(f"{self._n_other} rows are left out, since they are not {where}.", "Nothing to do."))
-        log = getattr(self, "_log", None)
+        log = self._log
         if log is not None and log.n_twice:
             notes.append(
                 Note(
@@ -441,7 +450,9 @@ def _resolved(record: Any, column: str) -> str:
     return alike[0] if len(alike) == 1 else column
 
 
-def choose_column(names: Sequence[str], column: str | None, place: str, record: Any = None) -> str:
+def choose_column(
+    names: Sequence[str], column: str | None, place: str, record: Any = None, example: str = "FILE::{}"
+) -> str:
     """Return `column`, by default the only one, or the only one called text, sentence or content.
 
     The error lists the paths of the strings in `record`, if given, else the names.
@@ -453,6 +464,6 @@ def choose_column(names: Sequence[str], column: str | None, place: str, record: 
     candidates = names if len(names) == 1 else [name for name in names if name in USUAL_COLUMNS]
     if len(candidates) == 1:
         return candidates[0]
-    paths = names if record is None else string_paths(record) or all_paths(record)
-    example = f", as in FILE::{paths[0]}" if paths else ""
-    raise InputError(f"{place}: which column holds the texts? Name it with --column{example}; it has: {listed(paths)}")
+    paths = names if record is None else string_paths(record) or all_paths(record) if record else ()
+    way = f"Name it, as in {example.format(paths[0])}" if paths else "Give a file with texts"
+    raise InputError(f"{place}: which column holds the texts? {way}; it has: {listed(paths)}")

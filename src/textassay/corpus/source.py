@@ -190,7 +190,10 @@ class _Begun:
 
     def read(self, n: int) -> bytes:
         head, self.head = self.head, b""
-        return head or self._stream.read(n)
+        read = head or self._stream.read(n)
+        if not read and self._stream is not sys.stdin.buffer:
+            self._stream.close()
+        return read
 
 
 @contextmanager

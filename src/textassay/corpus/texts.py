@@ -22,6 +22,7 @@ _TOLD = 1 << 8  # texts of a stream between two messages of progress
 _CHECKED = 1 << 9  # items of a list checked and packed at once
 _ROWS = 1 << 13  # rows of a table taken at once
 _SPLIT = ("DatasetDict", "IterableDatasetDict")
+_TABLE, _ROWS_OF = "table['{}']", "[row['{}'] for row in rows]"  # how Python names a column
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 _FOLDER_FILES = (".txt", ".md", ".text", ".markdown")  # each of them one text
 _N_NAMED = 3  # files of a folder in a message
@@ -144,14 +145,15 @@ def as_texts(
             f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values{splits}"
         )
     if is_table(source):
-        return read_records(_rows(source, name), f"{name} row", columns, name=name, form="table")
+        return read_records(_rows(source, name), f"{name} row", columns, name=name, form="table", example=_TABLE)
     is_in_rows = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
     items = iter(source if is_in_rows else _items(source, name))
     first = next(items, None)
     rest = items if first is None else chain((first,), items)
     rest = rest if progress is None else _told(rest, f"reading {name}", progress)
     if isinstance(first, Mapping):
-        return read_records(enumerate(map(_plain, rest), start=1), f"{name} row", columns, name=name, form="rows")
+        rows = enumerate(map(_plain, rest), start=1)
+        return read_records(rows, f"{name} row", columns, name=name, form="rows", example=_ROWS_OF)
     return TextFile(name, _strings(rest, name), form="list")
 
 
@@ -162,10 +164,10 @@ def is_stream(source: Any) -> bool:
 
 def is_table(source: Any) -> bool:
     """Return whether `source` has columns by name, and a length: it is no stream of rows, and no query."""
-    names = getattr(source, "column_names", getattr(source, "columns", None))
-    if names is None or callable(names) or isinstance(names, Mapping):
+    if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
         return False
-    return hasattr(source, "__len__") and hasattr(source, "__getitem__")
+    names = getattr(source, "column_names", getattr(source, "columns", None))
+    return names is not None and not callable(names) and not isinstance(names, Mapping)
 
 
 def _rows(source: Any, name: str) -> Iterator[tuple[int, Any]]:
