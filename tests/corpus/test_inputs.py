@@ -90,7 +90,7 @@ CASES = {
          for reason in ("max_tokens", "end_turn")]
         + [{"custom_id": "2", "result": {"type": "errored", "error": {"error": {"message": "overloaded"}}}}],
         texts=["Hi.", "Hi."], cut_off=[True, False],
-        notes=["1 of 3 answers are missing", "overloaded", "A limit of length ended 1 of 2", "thinking in 2"],
+        notes=["1 of 3 answers are missing", "overloaded", "thinking in 2"],
     ),
     "a batch of Gemini": Case(
         "a.jsonl",

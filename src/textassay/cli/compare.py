@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Check, option
-from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Train
+from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Tables, Train
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
     Condition,
@@ -14,6 +14,7 @@ from textassay.cli.options import (
     parse_condition,
     parse_files,
     parse_generators,
+    read_table,
     split_models,
     summary_file,
 )
@@ -38,7 +39,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Comparing, Reading, Running, Clustered, Output):
+class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
     generators: Drawable = None
@@ -74,7 +75,11 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
-        generators = parse_generators(self.generators or [])
+        table = read_table(
+            self.table, self.source_column, self.real, self.generators or (),
+            column=self.column, group_column=self.group_column, prompt_column=self.prompt_column,
+        )  # fmt: skip
+        generators = {name: name for name in table if name != FLOOR} or parse_generators(self.generators or [])
         named_files = {"features": self.features, "log_probs": self.log_probs, "ratings": self.ratings}
         beside = {key: parse_files(f"--{key.replace('_', '-')}", files or []) for key, files in named_files.items()}
         if self.paper and self.folds is not None:
@@ -83,8 +88,8 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
-        models, written = split_models(generators, self.draw)
-        check_sources(self.real, {**named, **written}, _REMEDIES)
+        models, written = split_models({} if table else generators, self.draw)
+        check_sources(self.table or self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.endpoints import say_answers, say_requests
         from textassay.cli.messages import show_progress
@@ -98,7 +103,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
         check_beside(models, beside)
         measured = self._metrics_of(conditions, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
-            files = self._read(written)
+            files = self._read({**written, **table})
             self._metrics_of(conditions, beside, files[FLOOR])
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
             say_requests(others, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
@@ -197,7 +202,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
                 )
         return [metric.name for metric in asked]
 
-    def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
+    def _read(self, generators: "Mapping[str, str | TextFile]") -> "dict[str, TextFile]":
         """Return what was read, the real text under the names that results give it."""
         from textassay.cli.options import read_sources
 

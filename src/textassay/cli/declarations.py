@@ -104,7 +104,7 @@ Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_d
 class Files:
     """How files are read."""
 
-    column: Annotated[str | None, option("Text column of csv, tsv, json and parquet files.", "NAME", TEXTS)] = None
+    column: Annotated[str | None, option("Text column of tables and JSON, or the path to it.", "NAME", TEXTS)] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
@@ -129,6 +129,18 @@ class Reading(ReadingSettings, Tokens):
 
     group_column: Annotated[
         str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """One table with the texts of all sides."""
+
+    table: Annotated[
+        str | None, option("One table with all texts: --real is then a value of --source-column.", "FILE", TEXTS)
+    ] = None
+    source_column: Annotated[
+        str | None, option("Its column that says who wrote each text, such as model or label.", "NAME", TEXTS)
     ] = None
 
 

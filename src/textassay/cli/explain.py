@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running
+from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Tables
 from textassay.cli.messages import print_line
-from textassay.cli.options import check_sources, parse_generators, split_models
+from textassay.cli.options import check_sources, parse_generators, read_table, split_models
 from textassay.cli.results import print_result
 from textassay.errors import TooFewSentencesError
+from textassay.inspection.finding import REAL as FLOOR
 from textassay.settings import Explaining
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _WIDTH_OF_FILE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Explaining, Reading, Running, Clustered, Output):
+class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
     """Show what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
 
     generators: Drawable = None
@@ -31,14 +32,17 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
 
     def run(self) -> int:
-        generators = parse_generators(self.generators or [])
-        models, written = split_models(generators, self.draw)
-        check_sources(self.real, written, {})
+        names = self.generators or ()
+        wanted = {"column": self.column, "group_column": self.group_column}
+        table = read_table(self.table, self.source_column, self.real, names, **wanted)
+        generators = {name: name for name in table if name != FLOOR} or parse_generators(names)
+        models, written = split_models({} if table else generators, self.draw)
+        check_sources(self.table or self.real, written, {})
 
         from textassay.cli.endpoints import say_requests
         from textassay.cli.messages import show_progress
         from textassay.cli.options import read_sources
-        from textassay.comparison.comparison import FLOOR, RealText
+        from textassay.comparison.comparison import RealText
         from textassay.comparison.drawn_texts import read_and_draw
         from textassay.comparison.explain import TOP, explain_generators
         from textassay.comparison.explanation_document import explanation_document
@@ -48,8 +52,7 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
-            sources = {FLOOR: self.real, **written}
-            files = read_sources(sources, column=self.column, group_column=self.group_column)
+            files = read_sources({FLOOR: self.real, **written, **table}, **wanted)
             say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from textassay.addresses import place_of
-from textassay.corpus.paths import split_column
+from textassay.corpus.paths import COLUMN_SIGN, split_column
 from textassay.corpus.source import check_exists, is_url
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection.finding import REAL as FLOOR
@@ -130,7 +130,7 @@ def split_models(generators: Mapping[str, str], draw: int | None) -> tuple[dict[
 
 
 def read_sources(
-    sources: Mapping[str, str],
+    sources: "Mapping[str, str | TextFile]",
     *,
     column: str | None,
     group_column: str | None,
@@ -140,14 +140,15 @@ def read_sources(
 ) -> "dict[str, TextFile]":
     """Return what each name stands for.
 
-    `sources`: name to source, the real text under ``(real)``; `without_prompts`: those that answer none.
+    `sources`: name to source, or what was read of it, the real text under ``(real)``; `without_prompts`: those that
+    answer none.
     """
     from textassay.corpus.texts import read_texts
 
     if group_column is not None and prompt_column is not None:
         raise OptionError("--group-column and --prompt-column cannot go together: the answers to a prompt are a group")
     files = {
-        name: read_texts(
+        name: source if not isinstance(source, str) else read_texts(
             source,
             column=column,
             group_column=group_column,
@@ -155,10 +156,11 @@ def read_sources(
         )
         for name, source in sources.items()
     }
+    named = {name: source if isinstance(source, str) else source.name for name, source in sources.items()}
     for name, file in files.items():
         if prompt_column is not None and name not in without_prompts and file.prompts is None:
             raise OptionError(
-                f"--prompt-column {prompt_column}: {sources[name]} has no columns; give csv, tsv, jsonl or parquet"
+                f"--prompt-column {prompt_column}: {named[name]} has no columns; give csv, tsv, jsonl or parquet"
             )
     if group_column is not None and all(file.groups is None for file in files.values()):
         raise OptionError(
@@ -166,13 +168,49 @@ def read_sources(
         )
     for name, file in files.items():
         if len(file.texts) < 2:
-            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} of the 2 texts that are needed at least")
+            raise TooFewSentencesError(f"{named[name]} has {len(file.texts)} of the 2 texts that are needed at least")
         if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
+            raise EmptyCorpusError(f"{named[name]} is empty: all of its {len(file.texts)} lines are blank")
         if name != FLOOR and file.texts == files[FLOOR].texts:
             remedy = (remedies or {}).get(name, REMEDY)
-            raise InputError(f"{sources[name]} holds the same sentences as {sources[FLOOR]}: {remedy}")
+            raise InputError(f"{named[name]} holds the same sentences as {named[FLOOR]}: {remedy}")
     return files
+
+
+def read_table(
+    table: str | None,
+    source_column: str | None,
+    real: str,
+    names: Sequence[str],
+    *,
+    column: str | None,
+    group_column: str | None = None,
+    prompt_column: str | None = None,
+) -> "dict[str, TextFile]":
+    """Return the texts of each source of ``--table``, the real ones under ``(real)``; nothing without a table.
+
+    `real`: one of the sources, or another file or column; `names`: the sources that are compared, all of them if none.
+    """
+    if table is None and source_column is None:
+        return {}
+    if table is None or source_column is None:
+        option = "--table FILE" if table is None else "--source-column NAME, the column that says who wrote each text"
+        raise OptionError(f"--table and --source-column go together: add {option}")
+    from textassay.corpus.texts import read_texts
+
+    wanted = {"column": column, "group_column": group_column, "prompt_column": prompt_column}
+    file = read_texts(table, **wanted, source_column=source_column)
+    if file.sources is None:
+        raise OptionError(f"--source-column {source_column}: {table} has no columns; give csv, tsv, jsonl or parquet")
+    sources = file.by_source()
+    if real in sources or split_column(real)[1] is None:
+        own, others = file.sides(real)
+    else:
+        own, others = read_texts(real, **{**wanted, "column": None}), sources
+    unknown = [name for name in names if name not in others]
+    if unknown:
+        raise OptionError(f"{table}: no text is by '{unknown[0]}'; the texts are by: {', '.join(sources)}")
+    return {FLOOR: own, **{name: others[name] for name in names or others}}
 
 
 def check_writable(folder: Path) -> None:
@@ -198,7 +236,7 @@ def check_writable(folder: Path) -> None:
 def _split(argument: str) -> tuple[str, str]:
     """Return name and source of one argument; where what stands before ``=`` is a path, all of it is one."""
     name, equals, source = argument.partition("=")
-    if equals and "/" not in name and "\\" not in name:
+    if equals and not any(sign in name for sign in ("/", "\\", COLUMN_SIGN)):
         return name, source
     if argument == STANDARD_INPUT:
         return "stdin", argument

@@ -48,8 +48,9 @@ from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
 from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
+from textassay.corpus.paths import Columns
 from textassay.corpus.text_file import TextFile
-from textassay.corpus.texts import as_texts, is_stream
+from textassay.corpus.texts import as_texts, is_stream, is_table
 from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store
@@ -57,7 +58,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSe
 from textassay.inspection.checks import prompt_findings, prompts_unused
 from textassay.inspection.dependence import Examined, Independence, shared_ids
 from textassay.inspection.finding import HELDOUT, REAL, Finding
-from textassay.inspection.inspection import inspect
+from textassay.inspection.inspection import inspect, reading_findings
 from textassay.metric.base import Effort, Metric, check_level
 from textassay.metric.catalog import MetricLike, default_metrics, drawn_where_large, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
@@ -72,9 +73,11 @@ _REMEDIES = {
 
 @with_output_folder
 def compare(
-    generated: Mapping[str, Texts | Source],
+    generated: Mapping[str, Texts | Source] | Any,
     real: Texts,
     *,
+    by: str | None = None,
+    column: str | None = None,
     real_heldout: Texts = None,
     train: Texts = None,
     fit_real: Texts = None,
@@ -112,9 +115,14 @@ def compare(
         Generator name to its sentences: a list of str, a column (pandas, polars, Arrow, `datasets`), a table with one
         column of text, the path of a file, what `read_texts` returned, or a `Corpus`. Or a generator that draws them:
         an object with ``sample(n, seed=)``, such as those of `textassay.generators`, the folder of a model,
-        ``pretrained:NAME`` or ``command:SHELL COMMAND``.
+        ``pretrained:NAME`` or ``command:SHELL COMMAND``. Or one table (or its path) with the texts of all, see `by`.
     real
-        Real sentences, in the same forms.
+        Real sentences, in the same forms; with `by`, the source of the real ones in that table.
+    by
+        The column that says who wrote each text of the one table `generated`: each value but `real` is a generator.
+        Then `prompts` may name the column of the prompts.
+    column
+        With `by`, the column of the texts; by default as in `read_texts`.
     real_heldout
         More real sentences, from another draw: a second row of what real text scores.
     train
@@ -191,6 +199,10 @@ def compare(
     OptionError
         If a setting is unknown or out of range.
     """
+    if by is not None:
+        names = Columns(column, None, prompts if isinstance(prompts, str) else None, by)
+        real, generated = as_texts(generated, "the table", columns=names).sides(str(real))
+        prompts = None if isinstance(prompts, str) else prompts
     settings = Comparing(
         tokenizer=tokenizer,
         lowercase=lowercase,
@@ -298,6 +310,7 @@ def compare_texts(
         findings += prompt_findings(corpora[PROMPTS], real_corpus, rows)
     elif unused := [name for name, source in texts.items() if isinstance(source, TextFile) and source.prompts]:
         findings.append(prompts_unused(unused, list(texts)))
+    findings += reading_findings(texts)
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), settings.seed)
     examined = Independence.of(real_corpus, {**references, **rows}, independent=settings.independent)
@@ -488,7 +501,11 @@ def _with_chosen_prior(settings: Comparing, corpora: Mapping[str, Corpus]) -> tu
 def _check_options(generated: Mapping[str, Any], settings: Comparing) -> None:
     if not isinstance(generated, Mapping):
         kind = type(generated).__name__
-        raise OptionError(f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}")
+        hint = "; of one table with the texts of all, name the column of who wrote them: by='model', real='human'"
+        raise OptionError(
+            f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}"
+            f"{hint if is_table(generated) else ''}"
+        )
     if not generated:
         raise OptionError("generated must name at least one generator, got none")
     for name in generated:

@@ -15,7 +15,7 @@ from textassay.corpus.encoding import UNK, Vocabulary, encode
 from textassay.corpus.kernels import gather
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.text_file import TextFile
+from textassay.corpus.text_file import REAL_NAMES, TextFile
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
@@ -30,7 +30,6 @@ from textassay.execution.tasks import sent_once
 
 _BLOCK = 1 << 16  # texts or tokens hashed at once
 CUT_OFF = "cut-off"  # column of texts that a limit of length ended
-_REAL_NAMES = ("(real)", "real")  # names of the set for which ``auto`` chooses the tokenizer
 
 Texts: TypeAlias = Any
 """Many texts: a list of str, a column (NumPy, pandas, polars, Arrow, `datasets`), a table with one column of texts, a
@@ -357,7 +356,7 @@ def corpora_from_texts(
             name: replace(file, texts=PackedTexts.of(map(normalize_text, file.texts))) for name, file in sources.items()
         }
     if isinstance(tokenizer, str):
-        real_name = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
+        real_name = next((name for name in REAL_NAMES if name in sources), next(iter(sources), None))
         real = () if real_name is None else sources[real_name].texts
         if tokenizer == AUTO:
             tokenizer = choose_tokenizer(real)

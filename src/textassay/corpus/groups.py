@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.text_file import TextFile, number_groups
+from textassay.corpus.text_file import REAL_NAMES, Note, TextFile, number_groups
 from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OptionError
 
@@ -51,6 +51,8 @@ def with_prompts(texts: Mapping[str, Any], prompts: Any = None) -> dict[str, Any
     for name, file in files.items():
         assert file.prompts is not None
         groups = number_groups(file.prompts, f"{name} prompts")
+        if name in REAL_NAMES:
+            file, groups = _each_reference_once(file, groups)
         grouped[name] = replace(file, groups=groups, prompts=None)
         numbers, firsts = np.unique(groups, return_index=True)
         for number, first in zip(numbers.tolist(), firsts.tolist(), strict=True):
@@ -59,6 +61,27 @@ def with_prompts(texts: Mapping[str, Any], prompts: Any = None) -> dict[str, Any
     order = sorted(found)
     distinct = TextFile(PROMPTS, [found[number] for number in order], np.array(order, dtype=np.int64))
     return {**grouped, PROMPTS: distinct}
+
+
+def _each_reference_once(file: TextFile, groups: IntArray) -> tuple[TextFile, IntArray]:
+    """Return references that stand once for each system of a long table, each once, and their groups.
+
+    So it is where all references of a prompt are equal, and some stand there several times.
+    """
+    _, firsts = np.unique(groups, return_index=True)
+    n_pairs = len(set(zip(groups.tolist(), file.texts, strict=True)))
+    if len(firsts) == len(file.texts) or n_pairs > len(firsts):
+        return file, groups
+    places = np.sort(firsts)
+    note = Note(
+        "references-repeated",
+        f"The {len(file.texts)} real answers are {len(places)}, each several times to the same prompt, as in a table "
+        "with a row for each system: each counts once.",
+        "Nothing to do.",
+        len(file.texts) - len(places),
+    )
+    kept = file.take(places)
+    return replace(kept, notes=(*kept.notes, note)), groups[places]
 
 
 def _is_bare(source: Any, name: str, given: Mapping[str, Any]) -> bool:

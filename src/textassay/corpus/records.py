@@ -45,6 +45,7 @@ _MOST_SOURCES = 24  # values of a column that may say whose the texts are
 _LEAST_OF_SOURCE = 5  # rows to each of them
 _LONG_NAME = 60  # characters
 _NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
+_NOTHING = "Nothing to do, if that is what you meant."
 _N_SHOWN = 4  # of them in a note
 
 
@@ -110,10 +111,12 @@ class SourceColumns:
         value = plain_value(next(iter(found[name])))
         return [
             Note(
+                "one-side",
                 f"All rows are read as one side, though column '{name}' has {len(found[name])} values: "
                 f"{', '.join(values)}{more}{others}.",
                 f"Where it says who wrote a text: --table FILE --source-column {name} --real VALUE compares its values, "
                 f"'FILE::COLUMN[{name}={value}]' reads the rows of one.",
+                n,
             )
         ]
 
@@ -398,27 +401,29 @@ class _Gathered:
             number, problem = self._problems[0]
             notes.append(
                 Note(
+                    "answers-missing",
                     f"{self.place} {number} holds no answer: {self._missing(problem, n)}; they are left out.",
                     "Ask again for them: a generator that is judged by the answers that it gave looks better than it is.",
+                    len(self._problems),
                     is_warning=True,
                 )
             )
-        if self._cut_off and len(self._cut_off) == n and any(self._cut_off):
-            notes.append(Note(f"A limit of length ended {sum(self._cut_off)} of {n} answers.", "Ask with a higher limit."))
-        if self._left_out:
-            parts = ", ".join(f"{kind} in {count}" for kind, count in self._left_out.most_common())
-            notes.append(Note(f"Parts of answers that are no text are left out: {parts}.", "Nothing to do."))
-        if self._n_without:
-            notes.append(Note(f"{self._n_without} of {self._n_rows} rows have no '{self.key}'.", "Nothing to do."))
-        if self._n_other:
-            where = "".join(map(str, self.columns.where))
-            notes.append(Note(f"{self._n_other} rows are left out, since they are not {where}.", "Nothing to do."))
+        where = "".join(map(str, self.columns.where))
+        parts = ", ".join(f"{kind} in {count}" for kind, count in self._left_out.most_common())
+        for kind, count, message in (
+            ("parts-left-out", max(self._left_out.values(), default=0), f"Parts that are no text are left out: {parts}."),
+            ("rows-without-text", self._n_without, f"{self._n_without} of {self._n_rows} rows have no '{self.key}'."),
+            ("rows-left-out", self._n_other, f"{self._n_other} rows are left out, since they are not {where}."),
+        ):
+            notes += [Note(kind, message, _NOTHING, count)] if count else []
         log = self._log
         if log is not None and log.n_twice:
             notes.append(
                 Note(
+                    "repeats-left-out",
                     f"{log.n_twice} entries repeat a document of the log, answer and all; each is read once.",
-                    "Nothing to do.",
+                    _NOTHING,
+                    log.n_twice,
                 )
             )
         return notes + ([] if self._beside is None or self.columns.source else self._beside[1].notes(n))

@@ -1,24 +1,30 @@
 """Texts as they were read, with what came with them: groups, prompts, who wrote them, and what a reader must know."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
-import hashlib
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.paths import listed
 from textassay.errors import InputError
+
+
+REAL_NAMES = ("(real)", "real")  # of the real text
 
 
 class Note(NamedTuple):
     """What a reader of the texts must know, and what to do."""
 
+    kind: str  # a stable name
     message: str
     remedy: str
+    count: int  # of the texts, or of what was left out
     is_warning: bool = False
 
 
@@ -99,6 +105,16 @@ class TextFile:
             cut_off=part(self.cut_off), ids={name: ids[places] for name, ids in self.ids.items()},
             sources=None if self.sources is None else [self.sources[place] for place in places.tolist()],
         )  # fmt: skip
+
+    def sides(self, real: str) -> "tuple[TextFile, dict[str, TextFile]]":
+        """Return the texts of the source `real`, and those of each other source."""
+        by_source = self.by_source()
+        if real not in by_source:
+            raise InputError(f"{self.name}: no text is by '{real}'; the texts are by: {listed([*by_source])}")
+        own = by_source.pop(real)
+        if not by_source:
+            raise InputError(f"{self.name}: all texts are by '{real}', so that there is nothing to compare them with")
+        return own, by_source
 
     def by_source(self) -> "dict[str, TextFile]":
         """Return the texts of each source, in the order in which they appear."""

@@ -273,9 +273,11 @@ def read_text_folder(folder: Path) -> TextFile:
     notes = []
     if others:
         named = f"{', '.join(others[:_N_NAMED])}{', ...' if len(others) > _N_NAMED else ''}"
-        notes.append(Note(f"{len(others)} files of other kinds are left out: {named}.", "Nothing to do."))
+        message = f"{len(others)} files of other kinds are left out: {named}."
+        notes.append(Note("files-left-out", message, "Give them by themselves, if they hold texts.", len(others)))
     if groups is not None:
-        notes.append(Note(f"The texts of a sub-folder are one group ({len(set(labels))} groups).", "Nothing to do."))
+        message = f"The texts of a sub-folder are one group ({len(set(labels))} groups)."
+        notes.append(Note("groups-of-folders", message, "Put texts that are independent into one folder.", len(files)))
     texts = PackedTexts.of(map(_text, files))
     return TextFile(folder.name, texts, groups, folder, form="folder, one text a file", notes=tuple(notes))
 

@@ -6,11 +6,13 @@ comparison of shares allows four standard errors for chance; `docs/inspection.md
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.text_file import TextFile
+from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import SpacingWarning
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import checks
@@ -73,7 +75,9 @@ def inspect(
     sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated, _FIT_REAL: fit_real}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings report it
-        corpora = corpora_from_texts({name: each for name, each in sources.items() if each is not None}, **text)
+        files = {name: each if isinstance(each, Corpus) else as_texts(each, name) for name, each in sources.items()
+                 if each is not None}  # fmt: skip
+        corpora = corpora_from_texts(files, **text)
     _check_filled(corpora.values())
     train_keys = sentence_keys(corpora.pop(_TRAIN)) if train is not None else None
     fit_keys = sentence_keys(corpora.pop(_FIT_REAL)) if fit_real is not None else None
@@ -94,7 +98,20 @@ def inspect(
         pair = Pair(all_surfaces[number], all_surfaces[0], name)
         findings += _compare(pair, train_keys)
     same = {one.generator for one in findings if one.kind == "same-text"}  # which says it all
-    return Findings([*(one for one in dependent if one.generator not in same), *findings])
+    return Findings([*reading_findings(files), *(one for one in dependent if one.generator not in same), *findings])
+
+
+def reading_findings(texts: Mapping[str, Any]) -> list[Finding]:
+    """Return what was noted while texts were read, by name: what was left out, and what nobody asked for."""
+    return [
+        own_finding(
+            note.kind, "warning" if note.is_warning else "note", name, note.message, note.count,
+            len(file.texts), None, note.remedy,
+        )
+        for name, file in texts.items()
+        if isinstance(file, TextFile)
+        for note in file.notes
+    ]  # fmt: skip
 
 
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
