@@ -61,15 +61,15 @@ _PUNCTUATION = (
     ("long or decimal numbers", Trait.NUMBER_GLUED, Trait.NUMBER_SPLIT),
 )
 _ARTEFACTS = {
-    Trait.ENTITY: "escaped characters such as &apos;",
-    Trait.JOINER: "joiners such as @-@",
-    Trait.SUBWORD: "marks of subword tokenisers",
     Trait.MOJIBAKE: "wrongly decoded characters",
     Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
 }
 # tokeniser: what tokens are where words have no spaces between them
 _FOUND = {"chars": "characters", "mixed": "single letters there, and words elsewhere,"}
-_NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
+_NAMED_ELSEWHERE = (
+    Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED | Trait.ENTITY | Trait.JOINER
+    | Trait.SUBWORD
+)  # fmt: skip
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
 
@@ -437,6 +437,7 @@ def unknown_tokens(pair: Pair) -> Finding | None:
         "unknown-tokens",
         "have a token that replaces an unknown word",
         "Give both sides the same vocabulary: replace rare words by the same token on both sides, or on neither.",
+        "Nothing to repair, if both sides have one vocabulary; words that it lacks are then no part of the comparison.",
     )
 
 
@@ -478,24 +479,14 @@ def digits(pair: Pair) -> Finding | None:
 
 def special_tokens(pair: Pair) -> Finding | None:
     """Return a finding if tokens such as ``</s>`` or ``[PAD]`` were left in, on one side or on both."""
-    finding = _marker(
+    return _marker(
         pair,
         Trait.SPECIAL,
         "special-tokens",
         "have a special token left in",
-        "Strip special tokens from both sides: they are not part of the text.",
-    )
-    contrast = pair.traits(Trait.SPECIAL)
-    shares = [count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True)]
-    if finding is not None or min(shares) < OWN_SHARE:
-        return finding
-    return pair.finding(
-        "special-tokens",
-        "note",
-        f"Both sides have special tokens left in: {contrast}.",
-        contrast,
+        "Strip special tokens from both sides, as by sed -E 's/ *<[^>]*> *//g' < FILE > NEW: they are not part of the "
+        "text.",
         "Strip them from both sides: shared tokens make n-gram overlap look better than it is.",
-        spots=(Trait.SPECIAL, Trait.SPECIAL),
     )
 
 
@@ -540,11 +531,15 @@ def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | N
     )
 
 
-def _marker(pair: Pair, trait: Trait, kind: str, what: str, remedy: str) -> Finding | None:
+def _marker(pair: Pair, trait: Trait, kind: str, what: str, remedy: str, if_both: str = "") -> Finding | None:
+    """Return a finding if one side has a marker more often; with `if_both`, a remedy, also if both have it as often."""
     contrast: Contrast = pair.traits(trait)
     severity = severity_of(contrast.gap, note=_MARKER_NOTE, warning=_MARKER_WARNING)
     if severity is None:
-        return None
+        shares = [count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True)]
+        if not if_both or min(shares) < OWN_SHARE:
+            return None
+        severity, what, remedy = "note", f"{what}, on both sides", if_both
     return pair.finding(kind, severity, f"{contrast} {what}.", contrast, remedy, spots=(trait, trait))
 
 

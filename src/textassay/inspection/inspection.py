@@ -19,6 +19,7 @@ from textassay.inspection import checks
 from textassay.inspection.character_checks import character_checks, own_returns, sees_space
 from textassay.inspection.dependence import Independence
 from textassay.inspection.finding import HELDOUT, OWN_SHARE, REAL, Finding, Findings, own_finding
+from textassay.inspection.markers import marker_findings, own_markers, token_ids
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
 
@@ -117,7 +118,8 @@ def reading_findings(texts: Mapping[str, Any]) -> list[Finding]:
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
     """Return the problems of one corpus by itself; warnings first. A `name` in parentheses means real text."""
     _check_filled([corpus])
-    return _warnings_first(_own_findings(surfaces([corpus])[0], name))
+    (side,) = surfaces([corpus])
+    return _warnings_first([*_own_findings(side, name), *own_markers(side, name)])
 
 
 def _check_filled(corpora: Iterable[Corpus]) -> None:
@@ -127,9 +129,8 @@ def _check_filled(corpora: Iterable[Corpus]) -> None:
 
 def _own_findings(side: Surface, name: str) -> list[Finding]:
     """Return the problems of one side by itself."""
-    few = checks.few_sentences(side.corpus, name)
-    unspaced = checks.unspaced_text(side, name)
-    findings = [one for one in (few, unspaced, own_returns(side, name)) if one is not None]
+    own = checks.few_sentences(side.corpus, name), checks.unspaced_text(side, name), own_returns(side, name)
+    findings = [one for one in (*own, token_ids(side, name)) if one is not None]
     filled = side.filled
     filled_keys = side.keys[filled]
     repeats = np.zeros(len(side), dtype=np.bool_)
@@ -164,6 +165,7 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
     of_characters, explained = character_checks(pair)
     findings = [
         checks.few_sentences(pair.generated.corpus, pair.name),
+        token_ids(pair.generated, pair.name),
         checks.unequal_samples(pair),
         checks.empty_sentences(pair),
         checks.word_spacing(pair),
@@ -175,6 +177,7 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         checks.masked_digits(pair),
         checks.digits(pair),
         checks.special_tokens(pair),
+        *marker_findings(pair),
         *of_characters,
         checks.alphabet(pair, explained),
         checks.outer_space(pair),
