@@ -137,6 +137,17 @@ def test_a_difference_that_cannot_matter_is_said_with_its_size() -> None:
     assert "is not clear" not in said
 
 
+def test_nothing_below_half_the_interval_is_claimed() -> None:
+    """At 100 texts, dd -.160 [-.340, .020] shows no distance below .180."""
+    below = _compared(value=-0.16, width=0.18, p=0.9, n=100)
+    assert below.verdict("a") == "open"
+    said = " ".join(answer(Digest(below)))
+    assert "at most 0.020" not in said
+    assert "it may be up to 0.180 away" in said
+    alike = _with(_with(make_comparison(("a",)), FLOOR, "mauve", value=1.0, width=0.0), "a", "mauve", value=1.0, width=0.0)
+    assert Digest(alike).verdict("a", "mauve") is None  # nor of texts that are all alike to a metric
+
+
 def test_another_metric_that_separates_clearly_is_named() -> None:
     comparison = _with(_compared(value=0.04, width=0.08, p=0.3), "a", "mauve", value=0.016, width=0.01)
     said = " ".join(answer(Digest(comparison)))

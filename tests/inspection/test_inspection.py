@@ -402,3 +402,13 @@ def test_text_without_capitals_begins_with_none_whatever_marks_it_begins_with() 
     corpora = corpora_from_texts({"real": real, "generated": generated})
     found = inspect_pair(corpora["real"], corpora["generated"], name="generated")
     assert "case" not in {finding.kind for finding in found}
+
+
+def test_repeats_are_called_as_frequent_only_where_they_are() -> None:
+    real = [f"one word{number} here" for number in range(630)]
+    generated = [f"two word{number % 615} there" for number in range(630)]
+    remedies = [one.remedy for one in inspect({"m": generated}, real) if one.kind == "repeated-sentences"]
+    assert remedies == ["Nothing to repair: a difference of this size may be chance; more texts would tell."]
+    both = [f"three word{number % 600} here" for number in range(630)]
+    remedies = [one.remedy for one in inspect({"m": generated[:600] + generated[:30]}, both) if one.generator == "m" and one.kind == "repeated-sentences"]
+    assert remedies == ["Nothing to repair: real text repeats itself about as often."]

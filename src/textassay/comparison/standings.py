@@ -236,11 +236,15 @@ class Standings:
             verdict = verdict_of(low, high, none=none, p=p, alpha=self.alpha)
             if verdict == "separated" and high < none:
                 return "hardly"
-            return "negligible" if verdict == "open" and margin is not None and high <= margin else verdict
+            most = self.most_apart(generator, metric)
+            is_small = margin is not None and most is not None and most <= margin
+            return "negligible" if verdict == "open" and is_small else verdict
         gap = self.gap(generator, metric)
         if gap is None:
             return None
         difference, half_width, _ = gap
+        if half_width == 0 == difference:  # texts that are all alike to this metric: the interval says nothing
+            return None
         return verdict_of(difference - half_width, difference + half_width, margin=margin)
 
     def chance(self, generator: str, metric: str) -> float:
@@ -265,10 +269,13 @@ class Standings:
         return difference, max(0.0, abs(difference) - (ends[0].low - ends[1].high)), _n_sentences(like)
 
     def most_apart(self, generator: str, metric: str) -> float | None:
-        """Return the largest distance from real text that the interval allows; None where unknown."""
+        """Return the largest distance from real text that the interval allows; None where unknown.
+
+        A value below 0 is noise: it shows no smaller distance than one of 0 does, which is half the interval.
+        """
         own = self.estimate(generator, metric)
         if self.detail(generator, metric, "p_value") is not None and own is not None and own.interval is not None:
-            return max(0.0, own.interval.high)
+            return max(own.interval.high, (own.interval.high - own.interval.low) / 2)
         gap = self.gap(generator, metric)
         return None if gap is None else abs(gap[0]) + gap[1]
 

@@ -623,7 +623,11 @@ def repeated(pair: Pair) -> Finding | None:
         return None
     n_repeats = len(generated) - n_distinct(generated), len(real) - n_distinct(real)
     if difference == 0:
-        remedy = "Nothing to repair: real text repeats itself about as often."
+        remedy = (
+            "Nothing to repair: real text repeats itself about as often."
+            if min(shares) > _SAME_SHARE / 2 * max(shares)
+            else "Nothing to repair: a difference of this size may be chance; more texts would tell."
+        )
     elif difference < 0:
         severity = "note"
         remedy = "Check whether repeats were removed from the generated side: equal texts are legitimate samples."
