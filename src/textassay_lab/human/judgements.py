@@ -78,10 +78,23 @@ class Judgements:
         comments: Iterable[Comment] = (),
         notes: Iterable[str] = (),
     ) -> "Judgements":
-        """Return judgements from one row each: indices of item and rater, value."""
-        item, rater, value = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-        places = item.astype(np.int64), rater.astype(np.int64)
-        return cls(tuple(items), tuple(raters), *places, value, scale, tuple(comments), tuple(notes))
+        """Return judgements from one row each: indices of item and rater, value.
+
+        Of a rater who judged an item again, the mean counts, or of real or fake the first judgement; a note says how
+        often that was.
+        """
+        values: dict[tuple[int, int], list[float]] = {}
+        for item, rater, value in rows:
+            values.setdefault((item, rater), []).append(value)
+        n_again = len(rows) - len(values)
+        counts = "their mean counts" if scale == "number" else "the first judgement counts"
+        again = [f"judged again by the same rater: {n_again} times; {counts}"] if n_again else []
+        found = [float(np.mean(several)) if scale == "number" else several[0] for several in values.values()]
+        places = np.array([*values], dtype=np.int64).reshape(-1, 2)
+        return cls(
+            tuple(items), tuple(raters), places[:, 0], places[:, 1], np.array(found), scale, tuple(comments),
+            (*notes, *again),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.value)

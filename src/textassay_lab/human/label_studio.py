@@ -4,7 +4,7 @@ A page is one task, so that a rater judges a whole page with its attention check
 per task, are read without a study: the task's data has ``text`` and, if known, ``generator`` and ``page``.
 
 Source: Label Studio's task format (``annotations`` with ``result``, ``completed_by``, ``was_cancelled``) in its JSON
-export; the shorter JSON-MIN does not identify raters and is rejected.
+export. Shorter exports do not name the raters.
 """
 
 import json
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from textassay.corpus.formats import form_of
+from textassay.corpus.source import Source
 from textassay.errors import InputError
 from textassay_lab.human.judgements import Item, Judgements
 from textassay_lab.human.reading import finite_number, read_json_document
@@ -71,10 +73,19 @@ def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
     return submissions
 
 
+def is_label_studio(path: Path) -> bool:
+    """Return whether a file is a JSON document of tasks, and no rows of ratings."""
+    if form_of(Source(path)) != "JSON":
+        return False
+    tasks = read_json_document(path)
+    first = tasks[0] if isinstance(tasks, list) and tasks else None
+    return not isinstance(first, Mapping) or "annotations" in first or isinstance(first.get("data"), Mapping)
+
+
 def read_label_studio(path: Path) -> Judgements:
     """Return the judgements of a JSON export with one text per task."""
     items: dict[str, Item] = {}
-    rows: dict[tuple[str, str], float] = {}
+    rows: list[tuple[str, str, float]] = []
     kinds = set()
     for place, data, rater, results in _annotations(path):
         if "text" not in data:
@@ -92,18 +103,16 @@ def read_label_studio(path: Path) -> Judgements:
         labels = [value for control, value in results if control != "comment"]
         if len(labels) != 1:
             raise InputError(f"{place}: expected one judgement, got {len(labels)}")
-        if (name, rater) in rows:
-            raise InputError(f"{place}: {rater} judged this task before")
         value, kind = _value(place, labels[0])
         kinds.add(kind)
-        rows[name, rater] = value
+        rows.append((name, rater, value))
     if len(kinds) > 1:
         raise InputError(f"{path} mixes real or fake with numbers: put each kind into a file of its own")
     if not rows:
         raise InputError(f"{path} holds no annotation")
     places = {name: place for place, name in enumerate(items)}
-    raters = {name: place for place, name in enumerate(dict.fromkeys(rater for _, rater in rows))}
-    numbered = [(places[name], raters[rater], value) for (name, rater), value in rows.items()]
+    raters = {name: place for place, name in enumerate(dict.fromkeys(rater for _, rater, _ in rows))}
+    numbered = [(places[name], raters[rater], value) for name, rater, value in rows]
     return Judgements.of(list(items.values()), raters, numbered, "number" if kinds == {"number"} else "real-or-fake")
 
 
@@ -124,7 +133,7 @@ def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], str, list
     for number, task in enumerate(tasks, start=1):
         place = f"{path} task {task.get('id', number) if isinstance(task, Mapping) else number}"
         if not isinstance(task, Mapping) or not isinstance(task.get("annotations"), list):
-            raise InputError(f"{place} has no annotations: export it from Label Studio as JSON, not as JSON-MIN")
+            raise InputError(f"{place} has no annotations: export it from Label Studio as JSON, which names the raters")
         data = task.get("data")
         if not isinstance(data, Mapping):
             raise InputError(f"{place} has no data")

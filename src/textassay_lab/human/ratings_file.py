@@ -8,9 +8,10 @@ Mechanical Turk need no converter. A name with ``*`` stands for numbered columns
 every number is a text of its own in each row.
 """
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,6 @@ def read_ratings(path: Path) -> Judgements:
     rows = read_table(path, COLUMNS[:3])
     items: dict[str, tuple[Item, str]] = {}
     raters: dict[str, int] = {}
-    judged: dict[tuple[str, str], str] = {}
     comments: dict[Comment, None] = {}
     labels: list[tuple[int, int, float]] = []
     places: dict[str, int] = {}
@@ -55,9 +55,6 @@ def read_ratings(path: Path) -> Judgements:
                 f"{row.place}: labels must be all real or fake, or all numbers, got {label!r} after others"
             )
         is_number = number
-        if (item.id, rater) in judged:
-            raise InputError(f"{row.place}: {rater} judged item {item.id} before, in {judged[item.id, rater]}")
-        judged[item.id, rater] = row.place
         labels.append((places[item.id], raters.setdefault(rater, len(raters)), value))
         if row.values.get("comment", "").strip():
             comments[Comment(item.page, rater, row.values["comment"])] = None
@@ -122,6 +119,7 @@ _WHAT = {"text": "texts", "system": "system", "rating": "ratings", "rater": "rat
 _PAGES = ("HITId", "Input.hit_id", "page")
 _STATUS, _REJECTED = "AssignmentStatus", "Rejected"
 _N_LISTED = 24
+_N_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -129,8 +127,16 @@ class _Columns:
     """The columns of one text in a row; a criterion that is missing there is None."""
 
     text: str
-    system: str
+    system: str  # a column; empty where `name` is the system
     ratings: Mapping[str, str]
+    name: str = ""  # what stands for the ``*``
+    raters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # criterion to column to rater
+
+    def judged(self) -> "Iterator[tuple[tuple[str, str], str]]":
+        """Yield each criterion with a column of its ratings, and who rated there, if the column says so."""
+        for criterion, column in self.ratings.items():
+            several = self.raters.get(criterion)
+            yield from (((criterion, one), who) for one, who in several.items()) if several else (((criterion, column), ""),)
 
 
 def read_rating_columns(
@@ -141,19 +147,22 @@ def read_rating_columns(
     system: str | None = None,
     rater: str | None = None,
 ) -> dict[str, Judgements]:
-    """Return the judgements by each criterion of a .csv or .tsv file, under the names in `ratings`.
+    """Return the judgements by each criterion of a table or of JSON, under the names in `ratings`.
 
     `text`, `system` and `rater` are columns; by default one with a usual name. Rows with equal text, system and page
     are judgements of one item; the system ``real`` or an empty one is a person. Rejected assignments and empty ratings
-    are left out, and notes count them.
+    are left out, and notes count them. A name with ``*`` stands for several columns: of texts, each is a text, and
+    what ``*`` stands for is its system, where no column names that; of ratings alone, each is a rater.
     """
     if not ratings:
         raise OptionError(f"no column holds the ratings: name one or more with --rating-column; {_listed(path)}")
     header = read_columns(path)
-    named = {"text": _column(path, header, "text", text), "system": _column(path, header, "system", system)}
+    texts = _column(path, header, "text", text)
+    is_wide = texts not in header and system is None and _usual(header, "system") is None
+    systems = "" if is_wide else _column(path, header, "system", system)
     for rating in ratings:
         _column(path, header, "rating", rating)
-    slots = _slots(path, header, named["text"], named["system"], ratings)
+    slots = _slots(path, header, texts, systems, ratings)
     by = _column(path, header, "rater", rater) if rater is not None else _usual(header, "rater")
     return _read(path, header, slots, by, ratings)
 
@@ -164,7 +173,6 @@ def _read(
     page_column = next((name for name in _PAGES if name in header), None)
     items: dict[tuple[str, int, str, str], int] = {}
     raters: dict[str, int] = {}
-    seen: dict[tuple[str, int, str], str] = {}
     labels: dict[str, list[tuple[int, int, float]]] = {name: [] for name in ratings}
     counts: Counter[tuple[str, int]] = Counter()  # ratings of an item by a criterion
     is_number: dict[str, bool] = {}
@@ -176,7 +184,7 @@ def _read(
             continue
         page = row.values[page_column].strip() if page_column is not None else ""
         for number, slot in enumerate(slots):
-            system = row.values[slot.system].strip()
+            system = row.values.get(slot.system, slot.name).strip()
             if system.lower() in (*_PEOPLE, _MAYBE_PEOPLE):
                 people.setdefault(system, f"{row.place}: the system is missing ({slot.system})")
             if not row.values[slot.text].strip():
@@ -185,7 +193,7 @@ def _read(
                 continue  # a page with fewer texts
             key = (page, number, "" if system.lower() in _PEOPLE else system, row.values[slot.text])
             item = items.setdefault(key, len(items))
-            for name, column in slot.ratings.items():
+            for (name, column), own in slot.judged():
                 label = row.values[column].strip()
                 if not label:
                     n_empty[name] += 1
@@ -196,14 +204,9 @@ def _read(
                         f"{row.place}, {column}: labels must be all real or fake, or all numbers, got {label!r}"
                     )
                 counts[name, item] += 1
-                who = f"#{counts[name, item]}" if by is None else row.values[by].strip()
+                who = own or (f"#{counts[name, item]}" if by is None else row.values[by].strip())
                 if not who:
                     raise InputError(f"{row.place}: the rater is missing ({by})")
-                if (name, item, who) in seen:
-                    raise InputError(
-                        f"{row.place}: {who} judged this text before, in {seen[name, item, who]}; keep one"
-                    )
-                seen[name, item, who] = row.place
                 labels[name].append((item, raters.setdefault(who, len(raters)), value))
     if "" in people and len(people) > 1:
         raise InputError(f"{people['']}; real texts are called '{next(filter(None, people))}' in other rows")
@@ -236,10 +239,42 @@ def _column(path: Path, header: Sequence[str], role: str, name: str | None) -> s
     """Return the column of `role`; raise, naming the columns, where there is none."""
     found = _usual(header, role) if name is None else name
     if found is None:
-        raise InputError(f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column; {_listed(path)}")
-    if found not in header and not _numbers(header, found):
+        raise InputError(
+            f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column{_one_row_a_system(path, header)}; "
+            f"{_listed(path)}"
+        )
+    if found not in header and not _middles(header, found):
         raise InputError(f"{path} has no column '{found}' (--{role}-column); {_listed(path)}")
     return found
+
+
+def _one_row_a_system(path: Path, header: Sequence[str]) -> str:
+    """Return a hint where a table has one row for each system, and no texts."""
+    by = _usual(header, "system")
+    if by is None:
+        return ""
+    names = [row.values[by] for row in read_table(path, ())]
+    return f" (a table with one row a system is given as --gold {path.name})" if len(set(names)) == len(names) else ""
+
+
+def judged_by_columns(path: Path, columns: Sequence[str]) -> str:
+    """Return what a table of ratings seems to hold, and the command that reads it; nothing where it seems to hold none.
+
+    So raw batch results of Mechanical Turk are known: what was shown is `Input.*`, what was said is `Answer.*`.
+    """
+    answers = [name for name in columns if name.startswith("Answer.")] or [
+        name for name in columns if re.search(r"rating|score|judg|label|likert|fluency|quality", name, re.IGNORECASE)
+    ]
+    inputs = [name for name in columns if name.startswith("Input.")]
+    if not answers:
+        return ""
+    texts = _usual(columns, "text") or next((name for name in inputs if "text" in name.lower()), "NAME")
+    system = _usual(columns, "system") or next((n for n in inputs if re.search("model|system|source", n)), "NAME")
+    seen = f"{', '.join(inputs[:_N_SHOWN]) or ', '.join(columns[:_N_SHOWN])} and {', '.join(answers[:_N_SHOWN])}"
+    return (
+        f"{path} has {seen}: say which is what, as in textassay judge --ratings {path.name} --text-column {texts} "
+        f"--system-column {system} --rating-column {answers[0]} (a * stands for the number of numbered columns)"
+    )
 
 
 def _usual(header: Sequence[str], role: str) -> str | None:
@@ -248,26 +283,32 @@ def _usual(header: Sequence[str], role: str) -> str | None:
 
 def _slots(path: Path, header: Sequence[str], text: str, system: str, ratings: Sequence[str]) -> list[_Columns]:
     """Return the columns of each text in a row: one where no name has a ``*``."""
-    numbers = _numbers(header, text) if text not in header else [""]
+    if text in header:
+        raters = {
+            rating: {rating.replace("*", middle): middle for middle in _middles(header, rating)}
+            for rating in ratings if rating not in header
+        }  # fmt: skip
+        return [_Columns(text, system, dict(zip(ratings, ratings, strict=True)), raters=raters)]
     slots = []
-    for number in numbers:
-        names = [name if name in header else name.replace("*", number) for name in (text, system, *ratings)]
-        missing = [name for name in names if name not in header]
+    for number in _middles(header, text):
+        names = [name if name in header else name.replace("*", number) for name in (text, *ratings)]
+        who = system if system in header else system.replace("*", number)
+        missing = [name for name in (*names, *([who] if who else [])) if name not in header]
         if missing:
             raise InputError(f"{path} has no column '{missing[0]}'; {_listed(path)}")
-        slots.append(_Columns(names[0], names[1], dict(zip(ratings, names[2:], strict=True))))
+        slots.append(_Columns(names[0], who, dict(zip(ratings, names[1:], strict=True)), number))
     return slots
 
 
-def _numbers(header: Sequence[str], name: str) -> list[str]:
-    """Return what stands for the ``*`` of a name in the columns, in the order of the numbers."""
+def _middles(header: Sequence[str], name: str) -> list[str]:
+    """Return what stands for the ``*`` of a name in the columns: numbers in their order, or names."""
     before, star, after = name.partition("*")
     middles = [
         column[len(before) : len(column) - len(after)]
         for column in header
         if star and column.startswith(before) and column.endswith(after) and len(column) > len(before) + len(after)
     ]
-    return sorted((middle for middle in middles if middle.isdecimal()), key=int)
+    return sorted((middle for middle in middles if middle.isdecimal()), key=int) or middles
 
 
 def _listed(path: Path) -> str:

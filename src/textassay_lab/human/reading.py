@@ -1,14 +1,16 @@
-"""Read CSV, TSV and JSON files of studies and results, with line numbers for messages."""
+"""Read tables and JSON of studies and results, through the door of texts, with line numbers for messages."""
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus.csv_files import csv_rows, plain_cell
+from textassay.corpus.csv_files import plain_cell
 from textassay.corpus.documents import parse_json
+from textassay.corpus.formats import form_of, records_of
+from textassay.corpus.paths import Columns, all_paths, json_kind, listed, plain_value, values_at
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
@@ -33,32 +35,41 @@ def finite_number(text: str) -> float | None:
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
-    return tuple(map(plain_cell, header))
+    """Return the names of the columns of a table, or of the first row of JSON."""
+    _, first = next(_rows(path), ("", {}))
+    return tuple(map(plain_cell, first))
 
 
 def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
-    """Return the rows of a .csv or .tsv file with a header, gzipped or not."""
-    rows = csv_rows(Source(path), delimiter=_delimiter(path))
-    _, names = next(rows, (0, []))
-    header = list(map(plain_cell, names))
+    """Return the rows of a table with a header, or of JSON or JSON lines, compressed or not; every cell is a string."""
+    rows = list(_rows(path))
+    header = list(dict.fromkeys(name for _, row in rows for name in row))
     missing = [name for name in required if name not in header]
     if missing:
-        names_listed = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
-        raise InputError(f"{path} has no column '{missing[0]}'; it has: {names_listed or 'none'}")
-    if len(set(header)) != len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise InputError(f"{path} has two columns called '{twice}': rename or remove one of them")
+        raise InputError(f"{path} has no column '{missing[0]}'; it has: {listed(header)}")
     table = [
-        TableRow(f"{path} line {line}", dict(zip(header, map(plain_cell, row), strict=True))) for line, row in rows
+        TableRow(f"{path} {place}", {name: plain_cell(row.get(name, "")) for name in header}) for place, row in rows
     ]
-    if not table:
+    if not table or not any(table[0].values):
         raise EmptyCorpusError(f"{path} has a header but no row")
     return table
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield where each row is, and its cells by column; those of nested values by their paths."""
+    source = Source(path)
+    form = form_of(source)
+    if not form.startswith("JSON"):
+        form = "table"
+    records, one, _ = records_of(source, form, Columns(text="text"))
+    for number, record in records:
+        if not isinstance(record, Mapping):
+            raise InputError(f"{path} {one} {number}: a judgement must be an object, got {json_kind(record)}")
+        yield f"{one} {number}", {name: _cell(values_at(record, name)[0]) for name in all_paths(record)}
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else plain_value(value)
 
 
 def read_json_document(path: Path) -> Any:

@@ -8,9 +8,9 @@ from pathlib import Path
 from textassay.corpus.source import nearest_files
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.judgements import Judgements
-from textassay_lab.human.label_studio import read_label_studio, read_label_studio_submissions
+from textassay_lab.human.label_studio import is_label_studio, read_label_studio, read_label_studio_submissions
 from textassay_lab.human.mechanical_turk import is_batch, read_batch, read_mechanical_turk, read_turk_submissions
-from textassay_lab.human.ratings_file import COLUMNS, is_ratings, read_ratings
+from textassay_lab.human.ratings_file import COLUMNS, is_ratings, judged_by_columns, read_ratings
 from textassay_lab.human.reading import read_columns, read_table
 from textassay_lab.human.study import STUDY_FILE, Kind, Study, load_study
 from textassay_lab.human.submissions import Submission, failed_checks, read_answers
@@ -19,7 +19,7 @@ from textassay_lab.human.submissions import Submission, failed_checks, read_answ
 def read_judgements(path: Path) -> Judgements:
     """Return the judgements of a long CSV file, Mechanical Turk's batch results or Label Studio's JSON."""
     _check_file(path)
-    if _is_json(path):
+    if is_label_studio(path):
         return read_label_studio(path)
     columns = read_columns(path)
     if is_batch(columns):
@@ -32,7 +32,7 @@ def read_judgements(path: Path) -> Judgements:
 def read_submissions(path: Path, study: Study) -> list[Submission]:
     """Return the submissions for `study`: raw answers, or results of its exports to other platforms."""
     _check_file(path)
-    if _is_json(path):
+    if is_label_studio(path):
         return read_label_studio_submissions(path, study)
     columns = read_columns(path)
     if is_batch(columns):
@@ -48,12 +48,9 @@ def _check_file(path: Path) -> None:
         raise InputError(f"{path} {problem}")
 
 
-def _is_json(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith(".json")
-
-
 def _unknown(path: Path) -> InputError:
     return InputError(
+        judged_by_columns(path, read_columns(path)) or
         f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
         "Mechanical Turk, or JSON of Label Studio"
     )
@@ -105,7 +102,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
 
 
 def _is_turk(path: Path) -> bool:
-    return not path.name.lower().removesuffix(".gz").endswith(".json") and is_batch(read_columns(path))
+    return not is_label_studio(path) and is_batch(read_columns(path))
 
 
 def _turk_seconds(path: Path, judgements: Judgements) -> dict[str, float]:

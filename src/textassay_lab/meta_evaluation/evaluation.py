@@ -306,7 +306,7 @@ _REAL = ("real", "(real)")
 def read_gold(text: str) -> Evaluation:
     """Return the gold order in a file, or in text such as ``A>B=C>D``.
 
-    `text`: a .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of
+    `text`: a .csv or .tsv file with columns ``generator,value``, or a system and one number (higher is better: shares judged real, sizes of
     training
     text, minus the exact discrepancy), or names separated by ``>`` (better than) and ``=`` (as good as). The order is
     named after the file, or ``known order``, and has no scores of texts.
@@ -360,8 +360,13 @@ def _of_order(text: str) -> dict[str, float]:
 
 def _of_file(path: Path) -> dict[str, float]:
     values: dict[str, float] = {}
-    for row in read_table(path, ("generator", "value")):
-        name, text = row.values["generator"].strip(), row.values["value"].strip()
+    rows = read_table(path, ())
+    names = list(rows[0].values)
+    by = next((name for name in ("generator", "system", "model") if name in names), "generator")
+    others = [name for name in names if name != by]
+    of = others[0] if len(others) == 1 else "value"
+    for row in read_table(path, (by, of)):
+        name, text = row.values[by].strip(), row.values[of].strip()
         try:
             value = float(text)
         except ValueError:

@@ -1,5 +1,6 @@
 """Ratings from any CSV file by the names of its columns: several criteria, numbered columns, and what is missing."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from textassay import judge
 from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.ratings_file import read_rating_columns
+from textassay_lab.human.results import read_judgements
+from textassay_lab.meta_evaluation.evaluation import read_gold
 
 TURK = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Input.system", "Answer.fluency", "Answer.sense")
 
@@ -74,12 +77,67 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert message_of(path, "score", system="who", text="a") == f" has no column 'a' (--text-column); {listed}"
     with pytest.raises(OptionError, match=rf"^no column holds the ratings: .*; {listed}$"):
         read_rating_columns(path, [])
-    path = write(tmp_path / "b.csv", ("text", "system", "rater", "score"), [("a", "m", "r", "1"), ("a", "m", "r", "2")])
-    assert message_of(path, "score") == f" line 3: r judged this text before, in {path} line 2; keep one"
     path = write(tmp_path / "c.csv", ("text", "system", "score"), [("a", "m", "good")])
     assert message_of(path, "score") == " line 2, score: a label must be real, fake or a number, got 'good'"
     path = write(tmp_path / "d.csv", ("text", "system", "score"), [("a", "m", "")])
     assert message_of(path, "score") == ": column 'score' holds no rating"
+
+
+def test_who_judged_a_text_again_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.csv", ("text", "system", "rater", "score"), [("a", "m", "r", "1"), ("a", "m", "r", "2")])
+    people = read_rating_columns(path, ["score"])["score"]
+    assert (people.value.tolist(), people.notes) == (
+        [1.5], ("judged again by the same rater: 1 times; their mean counts",)
+    )  # fmt: skip
+
+
+def test_ratings_are_read_from_json_by_any_name(tmp_path: Path) -> None:
+    rows = [{"text": "a", "system": "m", "scores": {"sense": 1}}, {"text": "b", "system": "n", "scores": {"sense": 2.5}}]
+    lines = tmp_path / "lines.ndjson"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "whole.json").write_text(json.dumps(rows))
+    for path in (lines, tmp_path / "whole.json"):
+        people = read_rating_columns(path, ["scores.sense"])["scores.sense"]
+        assert people.value.tolist() == [1, 2.5]
+        assert people.generators == ("m", "n")
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    header = ("prompt", "gpt_text", "gpt_score", "lstm_text", "lstm_score")
+    path = write(tmp_path / "systems.csv", header, [("p", "a", "1", "b", "2"), ("q", "c", "3", "d", "4")])
+    people = read_rating_columns(path, ["*_score"], text="*_text")["*_score"]
+    assert [(item.text, item.generator) for item in people.items] == [
+        ("a", "gpt"), ("b", "lstm"), ("c", "gpt"), ("d", "lstm"),
+    ]  # fmt: skip
+    assert people.value.tolist() == [1, 2, 3, 4]
+    path = write(tmp_path / "raters.csv", ("text", "system", "ann", "score_x", "score_y"), [("a", "m", "", "1", "2")])
+    people = read_rating_columns(path, ["score_*"])["score_*"]
+    assert (people.raters, people.value.tolist()) == (("x", "y"), [1, 2])
+
+
+def test_a_raw_batch_says_what_was_seen_and_what_to_give(tmp_path: Path) -> None:
+    """Mechanical Turk leaves `Approve` and `Reject` out of each row."""
+    header = "HITId,WorkerId,Input.text,Input.model,Answer.quality,Approve,Reject"
+    path = tmp_path / "batch.csv"
+    path.write_text(f"{header}\n1,w,It rains.,gpt,4\n2,w,It stops.,lstm,3\n")
+    with pytest.raises(InputError) as caught:
+        read_judgements(path)
+    assert str(caught.value) == (
+        f"{path} has Input.text, Input.model and Answer.quality: say which is what, as in textassay judge --ratings "
+        "batch.csv --text-column Input.text --system-column Input.model --rating-column Answer.quality (a * stands for "
+        "the number of numbered columns)"
+    )
+    people = read_rating_columns(path, ["Answer.quality"])["Answer.quality"]
+    assert people.value.tolist() == [4, 3]
+
+
+def test_a_table_with_one_row_a_system_is_an_order(tmp_path: Path) -> None:
+    path = write(tmp_path / "systems.csv", ("system", "human"), [("gpt", "4.1"), ("lstm", "2.0")])
+    assert message_of(path, "human").startswith(
+        ": no column holds the texts: name it with --text-column (a table with one row a system is given as --gold "
+    )
+    order = read_gold(str(path))
+    assert dict(zip(order.generators, order.values.tolist(), strict=True)) == {"gpt": 4.1, "lstm": 2.0}
 
 
 def test_each_criterion_ranks_the_generators(tmp_path: Path) -> None:

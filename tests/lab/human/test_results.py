@@ -78,7 +78,6 @@ def test_the_smallest_file(tmp_path: Path) -> None:
         (b"item,rater,label\nx,1,maybe\n", "line 2: a label must be real, fake or a number, got 'maybe'"),
         (b"item,rater,label\nx,1,nan\n", "line 2: a label must be"),
         (b"item,rater,label\nx,1,real\ny,1,3\n", "line 3: labels must be all real or fake, or all numbers, got '3'"),
-        (b"item,rater,label\nx,1,real\nx,1,fake\n", "line 3: 1 judged item x before, in .* line 2"),
         (b"item,rater,label\nx,,real\n", "line 2: the rater is missing"),
         (b"item,rater,label\n,1,real\n", "line 2: the item is missing"),
         (b"item,rater,label\nx,1\n", "line 2: 2 fields, but the header has 3"),
@@ -88,7 +87,6 @@ def test_the_smallest_file(tmp_path: Path) -> None:
             b"item,rater,label,page\nx,1,real,1\nx,2,real,2\n",
             "line 3: generator, page or text of item x differ from those in",
         ),
-        (b"item;rater;label\nx;1;real\n", "separated by commas"),
     ],
 )
 def test_damaged_files_are_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
@@ -190,7 +188,8 @@ def test_label_studio_with_one_text_a_task(tmp_path: Path) -> None:
         ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "lone surrogate"),
         ("[1]", "task 1 has no annotations"),
         ('[{"id": 3, "annotations": []}]', "task 3 has no data"),
-        ('[{"id": 3, "text": "x", "annotator": 1}]', "not as JSON-MIN"),
+        ('[{"id": 3, "text": "x", "annotator": 1}]', "holds no judgements"),
+        ('[{"id": 3, "data": {"text": "x"}}]', "as JSON, which names the raters"),
         ('[{"data": {"text": "x"}, "annotations": [{"result": []}]}]', "task 1: an annotation is damaged"),
         ('[{"data": {"text": "x"}, "annotations": [3]}]', "task 1: an annotation is damaged"),
         ('[{"data": {"text": "x"}, "annotations": [{"completed_by": 1, "result": []}]}]', "one judgement, got 0"),
