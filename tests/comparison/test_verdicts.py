@@ -144,7 +144,9 @@ def test_nothing_below_half_the_interval_is_claimed() -> None:
     said = " ".join(answer(Digest(below)))
     assert "at most 0.020" not in said
     assert "it may be up to 0.180 away" in said
-    alike = _with(_with(make_comparison(("a",)), FLOOR, "mauve", value=1.0, width=0.0), "a", "mauve", value=1.0, width=0.0)
+    alike = _with(
+        _with(make_comparison(("a",)), FLOOR, "mauve", value=1.0, width=0.0), "a", "mauve", value=1.0, width=0.0
+    )
     assert Digest(alike).verdict("a", "mauve") is None  # nor of texts that are all alike to a metric
 
 

@@ -239,8 +239,8 @@ def test_several_filters_repeat_no_answer(tmp_path: Path) -> None:
     rows = [lm_eval(name, f"{name}{kind}", filtered=kind) for kind in ("strict", "flexible") for name in "ab"]
     path = write(tmp_path / "samples.jsonl", rows)
     assert message_of(path) == (
-        "line 3: every answer is there once for each filter, strict and flexible: name one as the column (FILE::strict), or "
-        "FILE::resps[0][0] for what the model wrote"
+        "line 3: every answer is there once for each filter, strict and flexible: name one as the column "
+        "(FILE::strict), or FILE::resps[0][0] for what the model wrote"
     )
     assert read_texts(path, column="flexible").texts == ("aflexible", "bflexible")
     assert read_texts(path, column="resps[0][0]").texts == ("raw astrict", "raw bstrict")

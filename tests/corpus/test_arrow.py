@@ -59,7 +59,10 @@ def test_nulls_and_other_types_are_errors(tmp_path: Path) -> None:
     assert message_of(path) == f"{path} row 3: 'text' must be a string, got null; leave the row out or fill it in"
     assert message_of(path, column="n") == f"{path} row 1: 'n' must be a string, got a number"
     nested = write_parquet(tmp_path / "g.parquet", a=arrow.array([{"b": "x"}, None]))
-    assert message_of(nested, column="a.b") == f"{nested} row 2: 'a.b' must be a string, got null; leave the row out or fill it in"
+    assert (
+        message_of(nested, column="a.b")
+        == f"{nested} row 2: 'a.b' must be a string, got null; leave the row out or fill it in"
+    )
 
 
 def test_broken_and_empty_files(tmp_path: Path) -> None:

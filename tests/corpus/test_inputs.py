@@ -191,7 +191,8 @@ CASES = {
     "a filter": Case("x.jsonl", [{"text": "a", "label": 1}, {"text": "b", "label": 0}], "text[label=1]", ["a"],
                      notes=["1 rows are left out"]),
     "a filter that nothing meets": Case(
-        "x.jsonl", [{"text": "a", "label": 1}, {"text": "b", "label": 0}], "text[label=2]", refusal=["[label=2]", "1, 0"]
+        "x.jsonl", [{"text": "a", "label": 1}, {"text": "b", "label": 0}], "text[label=2]",
+        refusal=["[label=2]", "1, 0"]
     ),
     "prompts equal but for case": Case("x.csv", "text,MR\na,p\n", "text@mr", ["a"], prompts=["p"]),
     "SGML": Case("ref.sgm", '<srcset setid="t">\n<seg id="1">It rains.</seg>\n</srcset>\n', refusal=["markup", "sed"]),

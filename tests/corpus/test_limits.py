@@ -217,3 +217,14 @@ def test_a_group_of_rows_far_larger_than_its_file_is_refused_without_a_look_at_i
     metadata = SimpleNamespace(num_row_groups=1, num_rows=3, row_group=lambda number: group)
     with pytest.raises(InputError, match=r"f\.parquet holds more than 4 GB"):
         arrow_module._check_sizes(metadata, ["text"], "f.parquet", 4_000_000_000, 603)
+
+
+def test_the_limit_that_is_advised_lets_the_file_through(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("word " * 10 + "\n" * 200)
+    with input_limits(max_input=1), pytest.raises(InputError) as caught:
+        read_texts(path)
+    advised = str(caught.value).rpartition(" ")[2]
+    assert advised == "1kB"
+    with input_limits(max_input=parse_size(advised) * 20):
+        assert len(read_texts(path).texts) == 200

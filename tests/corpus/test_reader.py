@@ -322,7 +322,9 @@ def test_json_values_of_the_wrong_kind(tmp_path: Path, data: str, message: str) 
 def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
     path = write(tmp_path / "f.jsonl", '{"a": {"b": "x"}, "doc": null}\n')
     assert message_of(path, column="a.c").endswith("line 1 has no column 'a.c'; it has: a.b, doc")
-    assert message_of(path, column="a").endswith("'a' must be a string, got an object; the strings in it: a.b: name one, as in FILE::a.b")
+    assert message_of(path, column="a").endswith(
+        "'a' must be a string, got an object; the strings in it: a.b: name one, as in FILE::a.b"
+    )
     assert message_of(path, column="a.b", group_column="doc").endswith("'doc' must name a group, got null")
     assert message_of(path, column="a.b", group_column="d").endswith("has no column 'd'; it has: a.b, doc")
     assert "Give a file with texts; it has: none" in message_of(write(tmp_path / "f.json", "{}"))

@@ -410,5 +410,9 @@ def test_repeats_are_called_as_frequent_only_where_they_are() -> None:
     remedies = [one.remedy for one in inspect({"m": generated}, real) if one.kind == "repeated-sentences"]
     assert remedies == ["Nothing to repair: a difference of this size may be chance; more texts would tell."]
     both = [f"three word{number % 600} here" for number in range(630)]
-    remedies = [one.remedy for one in inspect({"m": generated[:600] + generated[:30]}, both) if one.generator == "m" and one.kind == "repeated-sentences"]
+    remedies = [
+        one.remedy
+        for one in inspect({"m": generated[:600] + generated[:30]}, both)
+        if one.generator == "m" and one.kind == "repeated-sentences"
+    ]
     assert remedies == ["Nothing to repair: real text repeats itself about as often."]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect, inspect_corpus
-from textassay.corpus.corpus import corpora_from_texts
 
 MARKERS = {
     "<newline>": "It rains . <newline> It stops {} .",
@@ -52,7 +52,7 @@ def test_the_remedy_takes_the_marker_out(sign: str) -> None:
     (one,) = markers(inspect({"m": texts(MARKERS[sign])}, texts(PLAIN)))
     command = one.remedy.removeprefix("Take them out on both sides, as by ").partition(" < FILE")[0].partition(" (")[0]
     given = "\n".join(texts(MARKERS[sign])) + "\n"
-    done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True)  # noqa: S603, S607
+    done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True)
     assert markers(inspect({"m": done.stdout.splitlines()}, texts(PLAIN))) == []
     assert len(done.stdout.splitlines()) == 300
 
@@ -68,7 +68,7 @@ def test_token_ids_and_their_padding() -> None:
     assert one.severity == "warning"
     assert "token ids, padding 0" in one.message
     assert r"s/( 0)+$//" in one.remedy
-    found = [one for one in inspect({"m": ids}, [f"{number} {number + 5} 9 0 0 0" for number in range(1, 300)])]
+    found = inspect({"m": ids}, [f"{number} {number + 5} 9 0 0 0" for number in range(1, 300)])
     assert [one.generator for one in found if one.kind == "token-ids"] == ["(real)", "m"]
     (plain,) = [one for one in inspect({}, [f"{number} 8 13" for number in range(300)]) if one.kind == "token-ids"]
     assert plain.severity == "note"

@@ -33,8 +33,9 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
 
     def run(self) -> int:
         names = self.generators or ()
-        wanted = {"column": self.column, "group_column": self.group_column}
-        table = read_table(self.table, self.source_column, self.real, names, **wanted)
+        table = read_table(
+            self.table, self.source_column, self.real, names, column=self.column, group_column=self.group_column
+        )
         generators = {name: name for name in table if name != FLOOR} or parse_generators(names)
         models, written = split_models({} if table else generators, self.draw)
         check_sources(self.table or self.real, written, {})
@@ -52,7 +53,8 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
-            files = read_sources({FLOOR: self.real, **written, **table}, **wanted)
+            sources = {FLOOR: self.real, **written, **table}
+            files = read_sources(sources, column=self.column, group_column=self.group_column)
             say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass
-
 from typing import TYPE_CHECKING, Annotated
 
 from textassay.cli.adapter import option
@@ -63,8 +62,7 @@ class Inspect(Tokens, Tables, Output):
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
             sources = {**others, **written} if table else {FLOOR: self.real, **others, **written}
             files = {name: read_texts(source, column=self.column) for name, source in sources.items()} | table
-            corpora = corpora_from_texts(
-                files, **self.text)
+            corpora = corpora_from_texts(files, **self.text)
         generated = {name: corpora[name] for name in generators}
         findings = [*reading_findings(files), *inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN))]
         values = {"findings": [finding.to_dict() for finding in findings]}

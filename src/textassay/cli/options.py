@@ -148,7 +148,9 @@ def read_sources(
     if group_column is not None and prompt_column is not None:
         raise OptionError("--group-column and --prompt-column cannot go together: the answers to a prompt are a group")
     files = {
-        name: source if not isinstance(source, str) else read_texts(
+        name: source
+        if not isinstance(source, str)
+        else read_texts(
             source,
             column=column,
             group_column=group_column,

@@ -46,9 +46,9 @@ from textassay.comparison.sources import Source, check_beside
 from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
 from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
+from textassay.corpus.paths import Columns
 from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
-from textassay.corpus.paths import Columns
 from textassay.corpus.text_file import TextFile
 from textassay.corpus.texts import as_texts, is_stream, is_table
 from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer

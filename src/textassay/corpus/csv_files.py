@@ -29,7 +29,7 @@ _QUOTED = re.compile(r'[",;\t\r\n\0\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\A\s|\s\Z'
 
 
 def delimiter_of(source: Source) -> str:
-    """Return what separates the fields of a table: what its ending says, or else what all of its first rows agree on."""
+    """Return what separates the fields of a table: as its ending says, or as its first rows do."""
     usual = "," if source.kind == ".csv" else "\t"
     lines = source.head.decode("utf-8", "ignore").removeprefix("\ufeff").split("\n")
     if usual in lines[0]:

@@ -48,7 +48,9 @@ _MOST = 0.8  # of them
 _ROOT = re.compile(
     r"<(?:\?xml|!doctype|html|tmx|mteval|srcset|refset|tstset|xliff|corpus|dataset|root|documents?|doc|seg|hl)\b", re.I
 )
-_TAGGED = re.compile(r"<(?!/?(?:s|pad|unk|bos|eos|sos|go|start|end|cls|sep|mask|br)\b)/?[a-zA-Z][^<>]*>(?:.*<[^<>]+>)?\s*")
+_TAGGED = re.compile(
+    r"<(?!/?(?:s|pad|unk|bos|eos|sos|go|start|end|cls|sep|mask|br)\b)/?[a-zA-Z][^<>]*>(?:.*<[^<>]+>)?\s*"
+)
 _TIMES = re.compile(r"[0-9:.,]+ --> [0-9:.,]+.*")
 _TOKEN_LINE = re.compile(r"[0-9]+(?:\t[^\t]*){3,}")
 # Of a log of inspect_ai
@@ -138,7 +140,9 @@ def _check_no_markup(source: Source, lines: Sequence[str]) -> None:
         kind = "a token a line (CoNLL)"
         command = "awk -F'\\t' 'NF {printf \"%s \", $2} !NF {print \"\"}' " + f"{name} > texts.txt"
     if kind:
-        raise InputError(f"{source.place} is {kind}, which is not read: take its texts out, one a line, as by {command}")
+        raise InputError(
+            f"{source.place} is {kind}, which is not read: take its texts out, one a line, as by {command}"
+        )
 
 
 def records_of(source: Source, form: str, columns: Columns) -> tuple[Records, str, Columns]:
@@ -172,10 +176,11 @@ def table_records(source: Source, columns: Columns) -> Records:
         twice = next((name for name in header if name and header.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"{source.place} has two columns called '{twice}': rename or remove one of them")
-        n = 0
-        for n, (number, row) in enumerate(rows, start=1):
+        is_empty = True
+        for number, row in rows:
+            is_empty = False
             yield number, dict(zip(header, row, strict=True))
-        if n == 0:
+        if is_empty:
             raise EmptyCorpusError(f"{source.place} has a header but no row")
         return
     yield 1, header
@@ -274,26 +279,28 @@ def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tup
     if len(values) > 1 or not isinstance(value, Mapping):
         if not isinstance(value, Mapping | str):
             raise InputError(f"{source.place} must hold a JSON list or object, got {json_kind(value)}")
-        return enumerate(values, start=1), columns  # type: ignore[return-value]
+        return enumerate(values, start=1), columns
     samples = value.get("samples")
     if isinstance(samples, list) and samples and isinstance(samples[0], Mapping) and INSPECT.is_of(samples[0]):
-        return enumerate(samples, start=1), columns  # type: ignore[return-value]
+        return enumerate(samples, start=1), columns
     if by_column := _columns_of_rows(value):
-        return enumerate(by_column, start=1), columns  # type: ignore[return-value]
+        return enumerate(by_column, start=1), columns
     if path is None:
         return iter([(1, value)]), columns
     items = values_at(value, path.removesuffix("[]"))
     if len(items) == 1 and isinstance(items[0], list) and not is_conversation(items[0]) and items[0]:
         parent, _, name = path.removesuffix("[]").rpartition(".")
         if isinstance(items[0][0], Mapping):
-            return enumerate(items[0], start=1), _inside(columns, path.removesuffix("[]") + "[]")  # type: ignore[return-value]
+            return enumerate(items[0], start=1), _inside(columns, path.removesuffix("[]") + "[]")
         place = (values_at(value, parent) if parent else [value])[0]
-        beside = {key: column for key, column in place.items() if isinstance(column, list) and len(column) == len(items[0])}
+        beside = {
+            key: column for key, column in place.items() if isinstance(column, list) and len(column) == len(items[0])
+        }
         rows = (dict(zip(beside, row, strict=True)) for row in zip(*beside.values(), strict=True))
-        return enumerate(rows, start=1), _inside(columns, f"{parent}." if parent else "")._replace(text=name)  # type: ignore[return-value]
+        return enumerate(rows, start=1), _inside(columns, f"{parent}." if parent else "")._replace(text=name)
     if "[]" in path:
         each = path.rpartition("[]")[0] + "[]"
-        return enumerate(values_at(value, each), start=1), _inside(columns, each)  # type: ignore[return-value]
+        return enumerate(values_at(value, each), start=1), _inside(columns, each)
     if not items:
         raise InputError(f"{source.place} has nothing at '{path}'; strings are at: {listed(string_paths(value))}")
     return iter([(1, value)]), columns
@@ -302,11 +309,12 @@ def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tup
 def _inside(columns: Columns, prefix: str) -> Columns:
     """Return the columns as they are called in the items at `prefix`."""
 
-    def cut(name: str | None) -> str | None:
-        return None if name is None else name.removesuffix("[]").removeprefix(prefix.removesuffix("[]")).lstrip("].[") or None
+    def cut(name: str) -> str:
+        return name.removesuffix("[]").removeprefix(prefix.removesuffix("[]")).lstrip("].[")
 
+    text, group, prompt, source = (None if name is None else cut(name) or None for name in columns[:4])
     where = tuple(one._replace(path=cut(one.path) or one.path) for one in columns.where)
-    return Columns(*(cut(name) for name in columns[:4]), where=where)
+    return Columns(text, group, prompt, source, where)
 
 
 def _columns_of_rows(value: Mapping[str, Any]) -> list[dict[str, Any]]:

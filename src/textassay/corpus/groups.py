@@ -50,28 +50,32 @@ def with_prompts(texts: Mapping[str, Any], prompts: Any = None) -> dict[str, Any
     grouped: dict[str, Any] = {}
     for name, file in files.items():
         assert file.prompts is not None
-        groups = number_groups(file.prompts, f"{name} prompts")
-        if name in REAL_NAMES:
-            file, groups = _each_reference_once(file, groups)
-        grouped[name] = replace(file, groups=groups, prompts=None)
+        one = replace(file, groups=number_groups(file.prompts, f"{name} prompts"))
+        one = _each_reference_once(one) if name in REAL_NAMES else one
+        assert one.groups is not None
+        assert one.prompts is not None
+        groups = one.groups
+        grouped[name] = replace(one, prompts=None)
         numbers, firsts = np.unique(groups, return_index=True)
         for number, first in zip(numbers.tolist(), firsts.tolist(), strict=True):
             if number not in found:
-                found[number] = file.prompts[first]
+                found[number] = one.prompts[first]
     order = sorted(found)
     distinct = TextFile(PROMPTS, [found[number] for number in order], np.array(order, dtype=np.int64))
     return {**grouped, PROMPTS: distinct}
 
 
-def _each_reference_once(file: TextFile, groups: IntArray) -> tuple[TextFile, IntArray]:
-    """Return references that stand once for each system of a long table, each once, and their groups.
+def _each_reference_once(file: TextFile) -> TextFile:
+    """Return references that stand once for each system of a long table, each once.
 
     So it is where all references of a prompt are equal, and some stand there several times.
     """
+    assert file.groups is not None
+    groups = file.groups
     _, firsts = np.unique(groups, return_index=True)
     n_pairs = len(set(zip(groups.tolist(), file.texts, strict=True)))
     if len(firsts) == len(file.texts) or n_pairs > len(firsts):
-        return file, groups
+        return file
     places = np.sort(firsts)
     note = Note(
         "references-repeated",
@@ -81,7 +85,7 @@ def _each_reference_once(file: TextFile, groups: IntArray) -> tuple[TextFile, In
         len(file.texts) - len(places),
     )
     kept = file.take(places)
-    return replace(kept, notes=(*kept.notes, note)), groups[places]
+    return replace(kept, notes=(*kept.notes, note))
 
 
 def _is_bare(source: Any, name: str, given: Mapping[str, Any]) -> bool:

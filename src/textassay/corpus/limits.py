@@ -125,12 +125,15 @@ def parse_size(size: int | str) -> int:
     return int(float(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
 
 
-def input_too_long(place: str, limit: int, *, n_lines: int | None = None) -> InputError:
-    """Return the error for an input at `place` of more than `limit` bytes, or with too many lines (`n_lines`)."""
+def input_too_long(place: str, limit: int, *, n_lines: int | None = None, size: int | None = None) -> InputError:
+    """Return the error for an input at `place` of more than `limit` bytes, or with too many lines (`n_lines`).
+
+    `size`: bytes that it has, where that is known; a limit is advised that lets it through.
+    """
     more = f"more than {format_size(limit)}"
     if n_lines is not None:
         more = f"at least {n_lines:,} lines, each of which counts as {MIN_LINE_BYTES} bytes or more, which is {more}"
-    higher = format_size(5 * current_limits().max_input).replace(" ", "")
+    higher = format_size(max(5 * current_limits().max_input, _DOCUMENT_COST * (size or 0), 1000)).replace(" ", "")
     return InputError(
         f"{place} holds {more}, the limit: give a part of it, or raise the limit with --max-input {higher}"
     )

@@ -1,4 +1,4 @@
-"""Paths into what a file holds: ``a.b``, ``choices[0].text``, ``responses[].text`` (each), and ``FILE::PATH@PROMPT[A=B]``.
+"""Paths into what a file holds: ``a.b``, ``choices[0].text``, ``responses[].text``, ``FILE::PATH@PROMPT[A=B]``.
 
 A path is a key of exactly this name, or keys with full stops between them; ``[2]`` is a place in a list (``[-1]`` the
 last) and ``[]`` each item of a list or each value of an object.
@@ -87,7 +87,7 @@ def values_at(value: Any, path: str) -> list[Any]:
         inner: list[Any] = []
         for one in values:
             if name:
-                inner += [one[name]] if isinstance(one, Mapping) and name in one else []
+                inner += [one[name]] if isinstance(one, Mapping) and name in one else [None] if one is None else []
             elif index:
                 inner += [one[int(index)]] if isinstance(one, list) and -len(one) <= int(index) < len(one) else []
             else:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.kinds import (
-    LM_EVAL,
     Answer,
     Kind,
     LogRows,
@@ -90,7 +89,7 @@ class SourceColumns:
     def add(self, record: Mapping[str, Any]) -> None:
         for name, counts in [*self._counts.items()]:
             value = record.get(name)
-            if isinstance(value, str) and (len(value) <= _LONG_NAME) or isinstance(value, int):
+            if (isinstance(value, str) and (len(value) <= _LONG_NAME)) or isinstance(value, int):
                 counts[value] += 1
                 if len(counts) <= _MOST_SOURCES:
                     continue
@@ -114,7 +113,7 @@ class SourceColumns:
                 "one-side",
                 f"All rows are read as one side, though column '{name}' has {len(found[name])} values: "
                 f"{', '.join(values)}{more}{others}.",
-                f"Where it says who wrote a text: --table FILE --source-column {name} --real VALUE compares its values, "
+                f"Where it says who wrote a text, --table FILE --source-column {name} --real VALUE compares them, "
                 f"'FILE::COLUMN[{name}={value}]' reads the rows of one.",
                 n,
             )
@@ -184,15 +183,15 @@ class _Gathered:
                 expected = "a string" if is_text else "an object"
                 seen = f"be {expected} like those before" if number != first[0] else "be a string or an object"
                 raise InputError(f"{self.place} {number}: must {seen}, got {json_kind(record)}")
-            if is_text:
+            if isinstance(record, str):
                 yield self._checked(record, number)
                 continue
             if self.columns.where and not self._counts(record):
                 continue
-            if log is not None and not log.has(record, f"{self.place} {number}"):
+            if log is not None and isinstance(record, Mapping) and not log.has(record, f"{self.place} {number}"):
                 continue
             self._n_rows += 1
-            if self._is_plain and isinstance(text := record.get(self.key), str):
+            if self._is_plain and isinstance(record, Mapping) and isinstance(text := record.get(self.key), str):
                 yield self._keep(text, None, record, record, number)
                 continue
             for answer, item in self._answers(record, number):
@@ -246,7 +245,9 @@ class _Gathered:
                 f"{at}: each row is one message of a chat: FILE::content[role=assistant] reads the answers alone"
             )
         others = [name for name in record if name not in columns.named]
-        texts = [name for name in others if isinstance(record[name], str) and "id" not in re.split(r"[ _-]", name.lower())]
+        texts = [
+            name for name in others if isinstance(record[name], str) and "id" not in re.split(r"[ _-]", name.lower())
+        ]
         if len(others) > 1 and len(texts) == 1 and not any(name in USUAL_COLUMNS for name in others):
             return texts[0]
         return choose_column(others or list(record), None, at, record, self._example)
@@ -298,7 +299,9 @@ class _Gathered:
         subject = f"{self.place} {number}: '{path}' must be a string, got {json_kind(value)}"
         name = self._example.format
         if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-            return InputError(f"{subject} of strings: name one, as in {name(path + '[0]')}, or each, {name(path + '[]')}")
+            return InputError(
+                f"{subject} of strings: name one, as in {name(path + '[0]')}, or each, {name(path + '[]')}"
+            )
         inside = string_paths(value, path) if isinstance(value, Mapping | list) else []
         if not inside:
             return InputError(f"{subject}{'; leave the row out or fill it in' if value is None else ''}")
@@ -329,7 +332,9 @@ class _Gathered:
         column = self.columns.prompt
         if column is not None and not (prompt is not None and self.kind is not None and not values_at(record, column)):
             value = self._value(record, item, column, number)
-            found = prompt_text(value) if is_conversation(value) else content_text(value)[0] if is_content(value) else value
+            found = (
+                prompt_text(value) if is_conversation(value) else content_text(value)[0] if is_content(value) else value
+            )
             if not isinstance(found, str):
                 raise self._refusal(record, value, column, number)
             prompt = found
@@ -403,7 +408,7 @@ class _Gathered:
                 Note(
                     "answers-missing",
                     f"{self.place} {number} holds no answer: {self._missing(problem, n)}; they are left out.",
-                    "Ask again for them: a generator that is judged by the answers that it gave looks better than it is.",
+                    "Ask again for them: a generator that is judged by what it answered looks better than it is.",
                     len(self._problems),
                     is_warning=True,
                 )
@@ -411,7 +416,11 @@ class _Gathered:
         where = "".join(map(str, self.columns.where))
         parts = ", ".join(f"{kind} in {count}" for kind, count in self._left_out.most_common())
         for kind, count, message in (
-            ("parts-left-out", max(self._left_out.values(), default=0), f"Parts that are no text are left out: {parts}."),
+            (
+                "parts-left-out",
+                max(self._left_out.values(), default=0),
+                f"Parts that are no text are left out: {parts}.",
+            ),
             ("rows-without-text", self._n_without, f"{self._n_without} of {self._n_rows} rows have no '{self.key}'."),
             ("rows-left-out", self._n_other, f"{self._n_other} rows are left out, since they are not {where}."),
         ):

@@ -97,7 +97,7 @@ class Source:
                 if b"\0" in read:
                     self._decode(b"".join([*begun, read]), n_bytes, n_lines)
                 if n_read > limit:
-                    raise input_too_long(self.place, limit)
+                    raise input_too_long(self.place, limit, size=self.size)
                 cut = read.rfind(b"\n") + 1
                 if read and not cut:
                     begun.append(read)
@@ -118,7 +118,7 @@ class Source:
                 n_bytes += len(data)
                 n_lines += data.count(b"\n")
                 if n_lines * MIN_LINE_BYTES > limit:
-                    raise input_too_long(self.place, limit, n_lines=n_lines)
+                    raise input_too_long(self.place, limit, n_lines=n_lines, size=self.size)
         if n_bytes == 0 and data in (b"", _BOM.encode()):
             raise EmptyCorpusError(f"{self.place} is empty: give a file with at least one text")
 
@@ -142,7 +142,7 @@ class Source:
     def _check_size(self, limit: int) -> None:
         """Raise before reading if the file is known to be too long."""
         if self.compression is None and self.size is not None and self.size > limit:
-            raise input_too_long(self.place, limit)
+            raise input_too_long(self.place, limit, size=self.size)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:
         """Decode a block that follows `n_bytes` bytes and `n_lines` lines."""

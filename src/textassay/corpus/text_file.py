@@ -14,7 +14,6 @@ from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.paths import listed
 from textassay.errors import InputError
 
-
 REAL_NAMES = ("(real)", "real")  # of the real text
 
 
@@ -24,7 +23,7 @@ class Note(NamedTuple):
     kind: str  # a stable name
     message: str
     remedy: str
-    count: int  # of the texts, or of what was left out
+    n: int  # of the texts, or of what was left out
     is_warning: bool = False
 
 
@@ -98,7 +97,9 @@ class TextFile:
         """Return the texts at `places`, with what came with them."""
 
         def part(values: Any) -> Any:
-            return None if values is None else values.take(places) if isinstance(values, PackedTexts) else values[places]
+            return (
+                None if values is None else values.take(places) if isinstance(values, PackedTexts) else values[places]
+            )
 
         return replace(
             self, texts=part(self.texts), groups=part(self.groups), prompts=part(self.prompts),

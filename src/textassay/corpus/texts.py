@@ -43,7 +43,7 @@ def read_texts(
     source
         A path, ``-`` for standard input, an http(s) address, which is downloaded into the user's cache, or any other
         address that fsspec knows, such as ``s3://bucket/real.txt``, which is not kept. What a file is, its content
-        says, perhaps compressed as .gz or .zst: lines (one text each; only ``\n`` and ``\r\n`` end a line; an empty line
+        says, perhaps compressed as .gz or .zst: lines (one text each; only ``\n`` and ``\r\n`` end one; an empty line
         is an empty text), JSON lines, a JSON document, a table with commas, tabs, semicolons or bars, Parquet, Arrow,
         a log of inspect_ai (.eval). Or a folder: a Hugging Face dataset saved to disk, or .txt and .md files, each of
         which is one text, those of a sub-folder one group. Or a table or a sequence of Python, see `compare`.
@@ -172,7 +172,7 @@ def is_table(source: Any) -> bool:
 
 def _rows(source: Any, name: str) -> Iterator[tuple[int, Any]]:
     """Yield the rows of a table."""
-    labels = list(getattr(source, "column_names", getattr(source, "columns", None)))
+    labels = list(getattr(source, "column_names", None) or source.columns)
     named = [str(label) for label in labels]
     twice = next((one for one in named if named.count(one) > 1), None)
     if twice is not None:
@@ -255,7 +255,7 @@ def _checked(items: Sequence[Any], n_before: int, name: str) -> list[str]:
 def read_text_folder(folder: Path) -> TextFile:
     """Return the text of each file in `folder` and its sub-folders, by name, without the line break at its end.
 
-    The files of a sub-folder are a group, named by its path. Other files and hidden ones are no texts; a note says which.
+    The files of a sub-folder are a group, named by its path. Other files are no texts; a note says which.
     """
     with io_errors(str(folder)):
         inside = sorted(path for path in folder.rglob("*") if not _is_hidden(path.relative_to(folder)))

@@ -106,7 +106,7 @@ def reading_findings(texts: Mapping[str, Any]) -> list[Finding]:
     """Return what was noted while texts were read, by name: what was left out, and what nobody asked for."""
     return [
         own_finding(
-            note.kind, "warning" if note.is_warning else "note", name, note.message, note.count,
+            note.kind, "warning" if note.is_warning else "note", name, note.message, note.n,
             len(file.texts), None, note.remedy,
         )
         for name, file in texts.items()

@@ -38,7 +38,8 @@ _MARKERS = (
     _marker("<q>", "<", r"<\s?/?(?:q|t|sep|eou|eot)\s?>", "sed -E 's/ *<[/]?(q|t|sep|eou|eot)> */ /g'"),
     _marker("<think>", "<", r"<\s?/?\s?think(?:ing)?\s?>", "sed -E 's:<think(ing)?>.*</think(ing)?> *::'"),
     _marker("<br />", "<", r"<\s?/?(?:br|p|div|span|i|b|em|strong)\s?/?\s?>", "sed -E 's/<[^>]*>/ /g'"),
-    _marker(r"\n (two characters)", "\\", r"\\[nr](?!(?:u|ot|e|eq|abla|i|m|ewline|ho|ight\w*)\b)", r"sed -E 's/\\[nr]/ /g'"),
+    _marker(r"\n (two characters)", "\\", r"\\[nr](?!(?:u|ot|e|eq|abla|i|m|ewline|ho|ight\w*)\b)",
+            r"sed -E 's/\\[nr]/ /g'"),
     _marker("@@ (byte pairs)", "@@", r"@@(?:\s|$)", "sed -E 's/@@( |$)//g'"),
     _marker("## (word pieces)", "##", r"(?:^|\s)##[^\W\d_]", "sed 's/ ##//g'"),
     _marker("\u0120 (byte pairs of GPT-2)", "\u0120", "\u0120", "sed 's/ //g; s/\u0120/ /g'"),
@@ -104,7 +105,7 @@ def token_ids(side: Surface, name: str) -> Finding | None:
     pad = side.words.vocabulary.tokens[int(last[np.argmax(counts)])]
     return own_finding(
         "token-ids", "warning", name,
-        f"Texts are token ids, padding {pad}: {n_padded} of {len(side)} end in it twice or more, and it counts as text.",
+        f"Texts are token ids, padding {pad}: {n_padded} of {len(side)} end in it twice, and it counts as text.",
         n_padded, len(side), excerpt(side.corpus.texts[int(long[np.argmax(twice)])]),
         f"Take the padding off both sides, as by sed -E 's/( {pad})+$//' FILE > NEW, or decode the ids with the "
         "tokenizer that made them.",

@@ -20,7 +20,9 @@ def reading_document(files: Mapping[str, TextFile], findings: Sequence[Finding])
     """Return what was read of each file, and what was found in its texts by themselves."""
     sections = tuple(Section(name, (Terms(tuple(_terms(file))),)) for name, file in files.items())
     answer = tuple(f"{name}: {counted(len(file), 'text')}, read as {file.form}." for name, file in files.items())
-    return Document("What was read", answer, (), (*sections, *inspection_sections(findings)), version=version("textassay"))
+    return Document(
+        "What was read", answer, (), (*sections, *inspection_sections(findings)), version=version("textassay")
+    )
 
 
 def reading_values(files: Mapping[str, TextFile]) -> dict[str, Any]:

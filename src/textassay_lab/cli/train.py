@@ -29,8 +29,8 @@ from textassay_lab.generator.text_generator import TextGenerator
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
-    from textassay.corpus.text_form import TextForm
     from textassay.corpus.text_file import TextFile
+    from textassay.corpus.text_form import TextForm
     from textassay.report.document import Document, Figure
     from textassay_lab.adversarial.document import AdversarialTraining
     from textassay_lab.generator.contexts import Attributes

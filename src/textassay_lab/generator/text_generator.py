@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from textassay.corpus.corpus import Corpus, Texts
-    from textassay.corpus.text_form import TextForm
     from textassay.corpus.text_file import TextFile
+    from textassay.corpus.text_form import TextForm
     from textassay.corpus.tokenizer import Tokenizer
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from textassay.corpus.corpus import Texts
-    from textassay.corpus.text_form import TextForm
     from textassay.corpus.text_file import TextFile
+    from textassay.corpus.text_form import TextForm
     from textassay_lab.generator.parallel import ParallelText
 
     Sides = tuple[TextFile, TextFile]  # text k of the second translates text k of the first

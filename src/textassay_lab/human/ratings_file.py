@@ -136,7 +136,9 @@ class _Columns:
         """Yield each criterion with a column of its ratings, and who rated there, if the column says so."""
         for criterion, column in self.ratings.items():
             several = self.raters.get(criterion)
-            yield from (((criterion, one), who) for one, who in several.items()) if several else (((criterion, column), ""),)
+            yield from (
+                (((criterion, one), who) for one, who in several.items()) if several else (((criterion, column), ""),)
+            )
 
 
 def read_rating_columns(
@@ -193,7 +195,7 @@ def _read(
                 continue  # a page with fewer texts
             key = (page, number, "" if system.lower() in _PEOPLE else system, row.values[slot.text])
             item = items.setdefault(key, len(items))
-            for (name, column), own in slot.judged():
+            for (name, column), rater in slot.judged():
                 label = row.values[column].strip()
                 if not label:
                     n_empty[name] += 1
@@ -204,7 +206,7 @@ def _read(
                         f"{row.place}, {column}: labels must be all real or fake, or all numbers, got {label!r}"
                     )
                 counts[name, item] += 1
-                who = own or (f"#{counts[name, item]}" if by is None else row.values[by].strip())
+                who = rater or (f"#{counts[name, item]}" if by is None else row.values[by].strip())
                 if not who:
                     raise InputError(f"{row.place}: the rater is missing ({by})")
                 labels[name].append((item, raters.setdefault(who, len(raters)), value))
@@ -240,8 +242,8 @@ def _column(path: Path, header: Sequence[str], role: str, name: str | None) -> s
     found = _usual(header, role) if name is None else name
     if found is None:
         raise InputError(
-            f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column{_one_row_a_system(path, header)}; "
-            f"{_listed(path)}"
+            f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column"
+            f"{_one_row_a_system(path, header)}; {_listed(path)}"
         )
     if found not in header and not _middles(header, found):
         raise InputError(f"{path} has no column '{found}' (--{role}-column); {_listed(path)}")

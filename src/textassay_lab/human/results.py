@@ -50,8 +50,8 @@ def _check_file(path: Path) -> None:
 
 def _unknown(path: Path) -> InputError:
     return InputError(
-        judged_by_columns(path, read_columns(path)) or
-        f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
+        judged_by_columns(path, read_columns(path))
+        or f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
         "Mechanical Turk, or JSON of Label Studio"
     )
 

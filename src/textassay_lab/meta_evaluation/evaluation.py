@@ -306,8 +306,8 @@ _REAL = ("real", "(real)")
 def read_gold(text: str) -> Evaluation:
     """Return the gold order in a file, or in text such as ``A>B=C>D``.
 
-    `text`: a .csv or .tsv file with columns ``generator,value``, or a system and one number (higher is better: shares judged real, sizes of
-    training
+    `text`: a table with columns ``generator,value``, or a system and one number (higher is better: shares judged real,
+    sizes of training
     text, minus the exact discrepancy), or names separated by ``>`` (better than) and ``=`` (as good as). The order is
     named after the file, or ``known order``, and has no scores of texts.
     """

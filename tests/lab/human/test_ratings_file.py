@@ -92,7 +92,10 @@ def test_who_judged_a_text_again_counts_once(tmp_path: Path) -> None:
 
 
 def test_ratings_are_read_from_json_by_any_name(tmp_path: Path) -> None:
-    rows = [{"text": "a", "system": "m", "scores": {"sense": 1}}, {"text": "b", "system": "n", "scores": {"sense": 2.5}}]
+    rows = [
+        {"text": "a", "system": "m", "scores": {"sense": 1}},
+        {"text": "b", "system": "n", "scores": {"sense": 2.5}},
+    ]
     lines = tmp_path / "lines.ndjson"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "whole.json").write_text(json.dumps(rows))

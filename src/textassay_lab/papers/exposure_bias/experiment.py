@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import split_last
-from textassay.corpus.text_form import TextForm
 from textassay.corpus.text_file import TextFile
+from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import read_texts
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.estimate import Estimate, Interval
