@@ -12,6 +12,8 @@ from textassay.errors import EmptyCorpusError, InputError
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
+_LEAVE = "; fill it in, or leave such rows out by FILE::%s[%s!=null]"
+
 
 def write_parquet(path: Path, **columns: Any) -> Path:
     parquet.write_table(arrow.table(columns), path)
@@ -56,12 +58,11 @@ def test_nested_columns_and_groups(tmp_path: Path) -> None:
 
 def test_nulls_and_other_types_are_errors(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "f.parquet", text=["a", "b", None], n=[1, 2, 3])
-    assert message_of(path) == f"{path} row 3: 'text' must be a string, got null; leave the row out or fill it in"
+    assert message_of(path) == f"{path} row 3: 'text' must be a string, got null{_LEAVE % ('text', 'text')}"
     assert message_of(path, column="n") == f"{path} row 1: 'n' must be a string, got a number"
     nested = write_parquet(tmp_path / "g.parquet", a=arrow.array([{"b": "x"}, None]))
     assert (
-        message_of(nested, column="a.b")
-        == f"{nested} row 2: 'a.b' must be a string, got null; leave the row out or fill it in"
+        message_of(nested, column="a.b") == f"{nested} row 2: 'a.b' must be a string, got null{_LEAVE % ('a.b', 'a.b')}"
     )
 
 

@@ -23,6 +23,8 @@ PROMPTS = tuple(row["prompt"] for row in ROWS)
 ANSWERS = tuple(row["answer"] for row in ROWS)
 READ: dict[str, Any] = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
 
+_LEAVE = "; fill it in, or leave such rows out by FILE::answer[prompt!=null]"
+
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     """Write a table by the ending of its name."""
@@ -65,9 +67,17 @@ def test_the_column_that_is_left_holds_the_texts(tmp_path: Path, suffix: str) ->
 @pytest.mark.parametrize(
     ("suffix", "prompt", "message"),
     [
-        (".jsonl", None, "line 2: 'prompt' must be a string, got null; leave the row out or fill it in"),
+        (
+            ".jsonl",
+            None,
+            "line 2: 'prompt' must be a string, got null{_LEAVE}",
+        ),
         (".json", 3, "item 2: 'prompt' must be a string, got a number"),
-        (".parquet", None, "row 2: 'prompt' must be a string, got null; leave the row out or fill it in"),
+        (
+            ".parquet",
+            None,
+            "row 2: 'prompt' must be a string, got null{_LEAVE}",
+        ),
     ],
 )
 def test_a_missing_prompt_is_named(tmp_path: Path, suffix: str, prompt: Any, message: str) -> None:

@@ -333,13 +333,17 @@ def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("f.csv", "text,n\na,1\nb,c,2\n", "line 3: 3 fields, but the header has 2"),
-        ("f.csv", "text,n\na\n", "line 2: 1 fields, but the header has 2"),
+        ("f.csv", "text,n\na,1\nb,c,2\n", "line 3: 3 fields, but the first line has 2"),
+        ("f.csv", "text,n\na\n", "line 2: 1 fields, but the first line has 2"),
         ("f.csv", 'text,n\n"a" b,1\n', "line 2: ',' expected after '\"'"),
         ("f.csv", 'text,n\n"a,1\n', "line 2: unexpected end of data"),
         ("f.csv", "text,n\na\rb,1\n", "line 2: new-line character seen in unquoted field; put fields that hold quotes"),
         ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
-        ("f.csv", "text\na, b\n", "line 2: 2 fields, but the header has 1; where each line is one text, let the name"),
+        (
+            "f.csv",
+            "text\na, b\n",
+            "line 2: 2 fields, but the first line has 1: it has no comma; where each line is one",
+        ),
     ],
 )
 def test_broken_tables(tmp_path: Path, name: str, data: str, message: str) -> None:

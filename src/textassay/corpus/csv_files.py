@@ -77,10 +77,10 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
 
 def _unequal(source: Source, line: int, row: Sequence[str], header: Sequence[str], delimiter: str) -> str:
     """Return what is wrong with a row that has more or fewer fields than the header."""
-    seen = f"{source.place} line {line}: {len(row)} fields, but the header has {len(header)}"
-    if len(header) == 1:
-        return f"{seen}; where each line is one text, let the name of the file end in .txt"
+    seen = f"{source.place} line {line}: {len(row)} fields, but the first line has {len(header)}"
     sign = {"\t": "a tab", ",": "a comma"}.get(delimiter, f"'{delimiter}'")
+    if len(header) == 1:
+        return f"{seen}: it has no {sign.split()[-1]}; where each line is one text, end the name of the file in .txt"
     if len(row) > len(header):
         return f"{seen}; put fields that hold {sign} in double quotes, with the quotes inside doubled"
     return f"{seen}; the row ends too early: put fields that hold a line break in double quotes, or fill it up"

@@ -76,6 +76,8 @@ def form_of(source: Source) -> str:
         return "Parquet"
     if source.kind == ".arrow" or head.startswith(b"ARROW1"):
         return "Arrow"
+    if head.startswith(b"version https://git-lfs"):
+        raise InputError(f"{source.place} is a pointer of Git LFS, not the file itself: get it by git lfs pull")
     text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
     lines = text.split("\n")[:_N_LOOKED_AT]
     filled = [line for line in lines if line and not line.isspace()]
@@ -283,6 +285,8 @@ def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tup
     samples = value.get("samples")
     if isinstance(samples, list) and samples and isinstance(samples[0], Mapping) and INSPECT.is_of(samples[0]):
         return enumerate(samples, start=1), columns
+    if path is None and "eval" in value and "status" in value and not samples:
+        raise EmptyCorpusError(f"{source.place} holds no sample: the evaluation is {value['status']}")
     if by_column := _columns_of_rows(value):
         return enumerate(by_column, start=1), columns
     if path is None:

@@ -35,6 +35,7 @@ from textassay.errors import EmptyCorpusError, InputError
 _NO_TEXTS = ("role", "type", "id", "custom_id")  # ends of paths
 USUAL_COLUMNS = ("text", "sentence", "content")
 _ID = re.compile(r"(?:id|idx|(?:prompt|question|query|document|doc|source|item|example)(?:[ _-]?idx?)?)", re.IGNORECASE)
+_ID_NAME = re.compile(r"(?:^|[ _-])id(?:$|[ _-])", re.IGNORECASE)
 _SOURCE = re.compile(
     r"(?:\w+_)?(?:model|system|generator|source|label|labels|split|class|author|method|decoding|attack|domain|human|"
     r"generated|fake|real|machine)(?:_(?:name|id|type))?",
@@ -245,11 +246,9 @@ class _Gathered:
                 f"{at}: each row is one message of a chat: FILE::content[role=assistant] reads the answers alone"
             )
         others = [name for name in record if name not in columns.named]
-        texts = [
-            name for name in others if isinstance(record[name], str) and "id" not in re.split(r"[ _-]", name.lower())
-        ]
-        if len(others) > 1 and len(texts) == 1 and not any(name in USUAL_COLUMNS for name in others):
-            return texts[0]
+        strings = string_paths({name: record[name] for name in others if not _ID_NAME.search(name)})
+        if len(strings) == 1 and strings[0] in record:
+            return strings[0]
         return choose_column(others or list(record), None, at, record, self._example)
 
     def _counts(self, record: Any) -> bool:
@@ -304,7 +303,9 @@ class _Gathered:
             )
         inside = string_paths(value, path) if isinstance(value, Mapping | list) else []
         if not inside:
-            return InputError(f"{subject}{'; leave the row out or fill it in' if value is None else ''}")
+            without = f"{self.key or ''}[{column}!=null]"
+            leave = f"; fill it in, or leave such rows out by {name(without)}" if value is None else ""
+            return InputError(f"{subject}{leave}")
         return InputError(f"{subject}; the strings in it: {listed(inside)}: name one, as in {name(inside[0])}")
 
     def _keep(self, text: str, prompt: str | None, record: Any, item: Any, number: int) -> str:
@@ -479,5 +480,6 @@ def choose_column(
     if len(candidates) == 1:
         return candidates[0]
     paths = names if record is None else string_paths(record) or all_paths(record) if record else ()
-    way = f"Name it, as in {example.format(paths[0])}" if paths else "Give a file with texts"
+    longest = max(paths, key=lambda path: len(str((values_at(record, path) or [""])[0])), default="")
+    way = f"Name it, as in {example.format(longest)}" if paths else "Give a file with texts"
     raise InputError(f"{place}: which column holds the texts? {way}; it has: {listed(paths)}")

@@ -11,9 +11,10 @@ import numpy as np
 
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.inspection.finding import Finding, own_finding
-from textassay.inspection.surface import Mask, Pair, Surface, Trait, excerpt, severity_of
+from textassay.inspection.surface import Mask, Pair, Surface, excerpt, severity_of
 
 _NOTE, _WARNING = 0.005, 0.05  # shares of texts, as for other marks of preprocessing
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _NUMBERS = 0.95  # of the tokens, from which they are ids
 _PADDED = 0.2  # of the texts end in one id twice
 
@@ -87,9 +88,10 @@ def own_markers(side: Surface, name: str) -> list[Finding]:
 
 def token_ids(side: Surface, name: str) -> Finding | None:
     """Return a finding if the texts of a side are numbers, as token ids are, and whether they are padded."""
-    tokens = side.words.tokens
-    is_number = (side.traits[tokens] & np.uint32(Trait.NUMBER)) != 0
-    if not len(tokens) or np.mean(is_number) < _NUMBERS or np.median(side.words.lengths) < 2:
+    tokens, words = side.words.tokens, side.words.vocabulary.tokens
+    counts = np.bincount(tokens, minlength=len(words))
+    n_numbers = sum(n for n, word in zip(counts.tolist(), words, strict=True) if n and _NUMBER.fullmatch(word))
+    if n_numbers < max(1, _NUMBERS * len(tokens)):
         return None
     long = np.flatnonzero(side.words.lengths > 1)
     ends = side.words.offsets[long + 1] - 1
@@ -98,7 +100,7 @@ def token_ids(side: Surface, name: str) -> Finding | None:
     n_padded = int(counts.max(initial=0))
     if n_padded < _PADDED * len(side):
         return own_finding(
-            "token-ids", "note", name, "Texts are token ids: all of their words are numbers.", len(side), len(side),
+            "token-ids", "note", name, "Texts are numbers, as token ids are.", len(side), len(side),
             excerpt(side.corpus.texts[0]), "Decode them, unless they are from a synthetic vocabulary, as "
             "tokenizer.decode(ids) does with the tokenizer that made them.",
         )  # fmt: skip

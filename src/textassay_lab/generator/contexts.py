@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from textassay.addresses import place_of
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.csv_files import csv_rows, csv_text, plain_cell
+from textassay.corpus.csv_files import csv_rows, csv_text, delimiter_of, plain_cell
 from textassay.corpus.source import Source
 from textassay.corpus.texts import read_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
@@ -40,7 +40,7 @@ def read_contexts(source: str | os.PathLike[str]) -> dict[str, list[str]]:
     file = Source(place_of(source))
     if file.kind in _OTHER_TABLES:
         raise InputError(f"contexts must be a .tsv or .csv table, got {file.place}")
-    rows = csv_rows(file, delimiter="," if file.kind == ".csv" else "\t")
+    rows = csv_rows(file, delimiter=delimiter_of(file))
     _, header = next(rows, (0, []))
     names = list(map(plain_cell, header))
     if not names or "" in names or len(set(names)) != len(names):

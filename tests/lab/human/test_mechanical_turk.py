@@ -184,7 +184,7 @@ HEADER = "AssignmentStatus,WorkerId,Input.hit_id,Input.gotcha_locs,Input.review_
         (["Submitted,w,1,,a,Real,real", "Submitted,v,1,,b,Real,real"], "line 3: page 1 has other texts than"),
         (["Submitted,w,1,,a,,real"], "line 2: the writer of text 0 is missing"),
         (["Submitted,w,1,7,a,Real,real"], "line 2: Input.gotcha_locs must be from 0 to 0, got 7"),
-        (["Submitted,w,1,a,Real,real"], "line 2: 6 fields, but the header has 7"),
+        (["Submitted,w,1,a,Real,real"], "line 2: 6 fields, but the first line has 7"),
         ([], "no row"),
     ],
 )

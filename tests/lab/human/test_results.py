@@ -80,7 +80,7 @@ def test_the_smallest_file(tmp_path: Path) -> None:
         (b"item,rater,label\nx,1,real\ny,1,3\n", "line 3: labels must be all real or fake, or all numbers, got '3'"),
         (b"item,rater,label\nx,,real\n", "line 2: the rater is missing"),
         (b"item,rater,label\n,1,real\n", "line 2: the item is missing"),
-        (b"item,rater,label\nx,1\n", "line 2: 2 fields, but the header has 3"),
+        (b"item,rater,label\nx,1\n", "line 2: 2 fields, but the first line has 3"),
         (b'item,rater,label\nx,1,"real\n', "quotes"),
         (b"item,rater,label,label\nx,1,real,real\n", "two columns called 'label'"),
         (
