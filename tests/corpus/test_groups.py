@@ -70,13 +70,13 @@ def test_the_column_that_is_left_holds_the_texts(tmp_path: Path, suffix: str) ->
         (
             ".jsonl",
             None,
-            "line 2: 'prompt' must be a string, got null{_LEAVE}",
+            f"line 2: 'prompt' must be a string, got null{_LEAVE}",
         ),
         (".json", 3, "item 2: 'prompt' must be a string, got a number"),
         (
             ".parquet",
             None,
-            "row 2: 'prompt' must be a string, got null{_LEAVE}",
+            f"row 2: 'prompt' must be a string, got null{_LEAVE}",
         ),
     ],
 )

@@ -102,6 +102,21 @@ def test_every_kind_of_table_gives_the_same_sentences() -> None:
     assert as_texts(pd.DataFrame({0: [1, 2, 3], 1: texts}), "real").texts == SENTENCES
 
 
+def test_two_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame([["a", "b"]], columns=["text", "text"])
+    arrow = pytest.importorskip("pyarrow")
+    for table in (frame, arrow.table([["a"], ["b"]], names=["text", "text"])):
+        with pytest.raises(InputError, match="two columns are called 'text': rename or remove one"):
+            as_texts(table, "real")
+
+
+def test_read_texts_takes_what_python_has() -> None:
+    assert read_texts(["a", "b"]).texts == ("a", "b")
+    frame = pd.DataFrame({"answer": ["a"], "question": ["q"], "model": ["m"]})
+    file = read_texts(frame, column="answer", prompt_column="question", source_column="model")
+    assert (file.texts, file.prompts, file.sources) == (("a",), ("q",), ["m"])
+
+
 def stream(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     yield from rows
 
@@ -130,6 +145,7 @@ def test_datasets() -> None:
     for source in (named, *(named.with_format(kind) for kind in ("numpy", "pandas", "arrow")), *streams):
         assert as_texts(source, "real").texts == ("a b", "c")
     assert as_texts(held["answer"], "real").texts == ("a b", "c")
+    assert as_texts(held.with_format(columns=["answer"]), "real").texts == ("a b", "c")
     assert as_texts(held.select([1]).select_columns(["answer", "doc"]), "real").texts == ("c",)
     for kind in (datasets.DatasetDict, datasets.IterableDatasetDict):
         with pytest.raises(InputError, match=r"got a \w+; take one of its values: train, test$"):

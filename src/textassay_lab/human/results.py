@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from textassay.corpus.paths import listed
 from textassay.corpus.source import nearest_files
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.judgements import Judgements
@@ -49,10 +50,12 @@ def _check_file(path: Path) -> None:
 
 
 def _unknown(path: Path) -> InputError:
+    columns = read_columns(path)
     return InputError(
-        judged_by_columns(path, read_columns(path))
+        judged_by_columns(path, columns)
         or f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
-        "Mechanical Turk, or JSON of Label Studio"
+        "Mechanical Turk, or JSON of Label Studio; or name the columns of any table: textassay judge --ratings "
+        f"{path.name} --text-column NAME --system-column NAME --rating-column NAME; it has: {listed(columns)}"
     )
 
 
