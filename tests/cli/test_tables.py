@@ -73,6 +73,12 @@ def test_rows_of_several_systems_are_not_pooled_without_a_word(table: Path, run:
     assert "column 'model' has 3 values: human (60), gpt (60), lstm (60); so have label." in finding["message"]
 
 
+def test_other_commands_say_what_was_noted(table: Path, run: Any) -> None:
+    noted = "note (real): All rows are read as one side, though column 'model' has 3 values"
+    assert noted in run("stress", "--real", "data.jsonl", "--metrics", "length").stderr
+    assert noted not in run("stress", "--real", "data.jsonl", "--metrics", "length", "--quiet").stderr
+
+
 def test_a_file_is_inspected_alone(table: Path, run: Any) -> None:
     shown = run("inspect", "data.jsonl::text@q[model=gpt]")
     assert shown.status == 0

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.records import choose_column
 from textassay.corpus.text_file import TextFile, number_groups
 from textassay.corpus.texts import as_texts, is_stream, read_texts
 from textassay.errors import InputError
@@ -216,14 +215,15 @@ def test_a_label_that_is_missing_is_named() -> None:
 
 
 def test_which_column_is_meant() -> None:
-    assert choose_column(["anything"], None, "f") == "anything"
-    assert choose_column(["id", "text", "label"], None, "f") == "text"
+    assert as_texts([{"anything": "a"}], "f").texts == ("a",)
+    assert as_texts([{"id": "1", "text": "a", "label": "x"}], "f").texts == ("a",)
+    assert as_texts([{"id": "1", "story": "a", "n": 3}], "f").texts == ("a",)
     with pytest.raises(InputError, match="which column"):
-        choose_column(["text", "content"], None, "f")
-    with pytest.raises(InputError, match=r"it has: none$"):
-        choose_column([], None, "f")
+        as_texts([{"text": "a", "content": "b"}], "f")
+    with pytest.raises(InputError, match="which column"):
+        as_texts([{"category": "a", "turns": ["b"]}], "f")  # the only string is not the only text
     with pytest.raises(InputError, match=r"c10, c11 and 8 more$"):
-        choose_column([f"c{number}" for number in range(20)], None, "f")
+        as_texts([{f"c{number}": "a" for number in range(20)}], "f")
 
 
 def test_a_label_has_the_same_number_in_every_file_and_as_every_type() -> None:

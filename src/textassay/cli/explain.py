@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Tables
-from textassay.cli.messages import print_line
+from textassay.cli.messages import print_line, say_notes
 from textassay.cli.options import check_sources, parse_generators, read_table, split_models
 from textassay.cli.results import print_result
 from textassay.errors import TooFewSentencesError
@@ -55,6 +55,7 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
             sources = {FLOOR: self.real, **written, **table}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
+            say_notes(files, quiet=self.quiet)
             say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},

@@ -11,12 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from textassay.errors import NotPutError, OutputError, TextassayError, is_out_of_memory, missing_extra, unknown_name
 from textassay.storage import with_addresses
+
+if TYPE_CHECKING:
+    from textassay.corpus.text_file import TextFile
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
 _LONGEST_LINE = 4000
@@ -117,6 +120,13 @@ def print_line(message: str) -> None:
     """Print `message` as one line on standard error, where that is still open; of what is too long both ends."""
     with contextlib.suppress(OSError):
         print("textassay:", shortened(with_addresses(" ".join(message.splitlines()))), file=sys.stderr, flush=True)
+
+
+def say_notes(files: "Mapping[str, TextFile]", *, quiet: bool = False) -> None:
+    """Print what was noted while files were read, for commands whose results do not say it."""
+    for name, file in () if quiet else files.items():
+        for note in file.notes:
+            print_line(f"{'warning' if note.is_warning else 'note'} {name}: {note.message} {note.remedy}")
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -39,8 +39,7 @@ _WAYS = {
     (".7z", ".bz2", ".tar", ".tgz", ".xz", ".zip"): "unpack it and give the files in it",
     (".feather",): "write it as Parquet",
 }
-_SPACES = (" ", "\n", "\r", "\t")  # white space in JSON
-_SPACE = re.compile(r"[ \n\r\t]*")
+_SPACE = re.compile(r"[ \n\r\t]*")  # in JSON
 _DOCUMENT_START = re.compile(r'\s*(?:\{\s*"[^"\n]*"\s*:|\[\s*(?:[\[{]|"))')
 _N_LOOKED_AT = 200  # lines
 _MOST = 0.8  # of them
@@ -81,10 +80,11 @@ def form_of(source: Source) -> str:
     text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
     lines = text.split("\n")[:_N_LOOKED_AT]
     filled = [line for line in lines if line and not line.isspace()]
-    form = _form_of_json(source, text, filled) if filled else None
-    if form is not None or not filled:
-        return form or ("JSON lines" if source.kind in _JSON_LINES else "JSON" if source.kind == ".json" else
-                        "table" if source.kind in _TABLES else "lines")  # fmt: skip
+    form = _form_of_json(source, text, filled or [""])
+    if form is not None:
+        return form
+    if not filled:
+        return "table" if source.kind in _TABLES else "lines"
     _check_no_markup(source, filled)
     if source.kind in _TABLES or _has_tabs(filled):
         return "table"
@@ -155,9 +155,10 @@ def records_of(source: Source, form: str, columns: Columns) -> tuple[Records, st
         rows = table_records(source, columns)
         return rows, "line", columns
     text = source.text()
-    if text[_after_space(text, 0) :][:1] == "[":
-        return _from_list(text, source), "item", columns
-    records, columns = _from_object(_values(text, source), columns, source)
+    values = _values(text, source)
+    if text.startswith("[", _after_space(text, 0)):
+        return enumerate(values, start=1), "item", columns
+    records, columns = _from_object(list(values), columns, source)
     return records, "item", columns
 
 
@@ -192,7 +193,7 @@ def table_records(source: Source, columns: Columns) -> Records:
 _KNOWN = frozenset((
     "answer", "author", "class", "completion", "content", "doc", "generated", "generation", "generator", "id", "idx",
     "input", "item", "label", "labels", "model", "output", "prediction", "prompt", "question", "rating", "reference",
-    "response", "score", "sentence", "source", "split", "summary", "system", "target", "text", "title", "word", "",
+    "response", "score", "sentence", "source", "split", "summary", "system", "target", "text", "title", "word",
 ))  # fmt: skip
 _ENDS = (".", "!", "?")
 _MOST_WORDS, _LONGEST = 4, 60  # of the name of a column
@@ -201,10 +202,10 @@ _MOST_WORDS, _LONGEST = 4, 60  # of the name of a column
 def _is_header(first: Sequence[str], columns: Columns, source: Source) -> bool:
     """Return whether the first row of a table names its columns; raise where it looks like a text and nobody says."""
     names = {name.strip().casefold() for name in first}
-    by_place = [name for name in columns.named if re.fullmatch(r"\[-?[0-9]+\]", name)]
-    if names & (_KNOWN | {name.casefold() for name in columns.named}):
+    is_counted = [*first] == [str(place) for place in range(len(first))]  # as pandas calls columns without names
+    if is_counted or first[:1] == [""] or names & (_KNOWN | {name.casefold() for name in columns.named}):
         return True
-    if by_place:
+    if any(re.fullmatch(r"\[-?[0-9]+\]", name) for name in columns.named):
         return False
     text = next((name for name in first if _looks_like_text(name)), None)
     if text is None and not any(re.fullmatch(r"[-+]?[0-9.]+", name.strip()) for name in first):
@@ -227,52 +228,37 @@ def _after_space(text: str, place: int) -> int:
     return place if match is None else match.end()
 
 
-def _values(text: str, source: Source) -> list[Any]:
-    """Return the values of a document, one after another: one, or several where each spans lines."""
-    decoder, place, values = json.JSONDecoder(), _after_space(text, 0), []
-    while place < len(text):
+def _values(text: str, source: Source) -> Iterator[Any]:
+    """Yield the items of a list one by one, so that unused fields do not stay in memory; else value after value."""
+    decoder: Any = json.JSONDecoder()
+    place = _after_space(text, 0)
+    is_list = text[place : place + 1] == "["
+    place = _after_space(text, place + is_list)
+    is_more = text[place : place + 1] not in ("", "]")
+
+    def check(is_right: bool, problem: str) -> None:
+        if not is_right:
+            raise json_error(json.JSONDecodeError(problem, text, place), source.place)
+
+    while is_more:
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, place = decoder.scan_once(text, place)
+        except StopIteration as stopped:
+            place = stopped.value
+            check(is_right=False, problem="Expecting value")
         except (ValueError, RecursionError) as error:
             raise json_error(error, source.place) from None
-        values.append(value)
+        yield value
         place = _after_space(text, place)
-    return values
-
-
-def _from_list(text: str, source: Source) -> Records:
-    """Yield the items of a JSON list one by one, so that unused fields do not stay in memory."""
-    decoder: Any = json.JSONDecoder()
-    scan = decoder.scan_once
-
-    def error(problem: str, place: int) -> InputError:
-        return json_error(json.JSONDecodeError(problem, text, place), source.place)
-
-    place = _after_space(text, _after_space(text, 0) + 1)
-    sign, number = text[place : place + 1], 0
-    while sign != "]":
-        try:
-            item, place = scan(text, place)
-        except StopIteration as stopped:
-            raise error("Expecting value", stopped.value) from None
-        except (ValueError, RecursionError) as fault:
-            raise json_error(fault, source.place) from None
-        number += 1
-        yield number, item
-        sign = text[place : place + 1]
-        if sign != ",":
-            place = _after_space(text, place)
-            sign = text[place : place + 1]
-            if sign != ",":
-                break
-        place += 1
-        if text.startswith(_SPACES, place):
-            place = _after_space(text, place)
-    if sign != "]":
-        raise error("Expecting ',' delimiter", place)
-    place = _after_space(text, place + 1)
-    if place < len(text):
-        raise error("Extra data", place)
+        is_more = place < len(text)
+        if is_list:
+            check(text.startswith((",", "]"), place), "Expecting ',' delimiter")
+            is_more = text[place] == ","
+            place = _after_space(text, place + is_more)
+    if is_list:
+        check(text.startswith("]", place), "Expecting value")
+        place = _after_space(text, place + 1)
+    check(place == len(text), "Extra data")
 
 
 def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tuple[Records, Columns]:

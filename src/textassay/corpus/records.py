@@ -249,7 +249,7 @@ class _Gathered:
         strings = string_paths({name: record[name] for name in others if not _ID_NAME.search(name)})
         if len(strings) == 1 and strings[0] in record:
             return strings[0]
-        return choose_column(others or list(record), None, at, record, self._example)
+        return _choose_column(others or list(record), at, record, self._example)
 
     def _counts(self, record: Any) -> bool:
         for condition in self.columns.where:
@@ -465,21 +465,12 @@ def _resolved(record: Any, column: str) -> str:
     return alike[0] if len(alike) == 1 else column
 
 
-def choose_column(
-    names: Sequence[str], column: str | None, place: str, record: Any = None, example: str = "FILE::{}"
-) -> str:
-    """Return `column`, by default the only one, or the only one called text, sentence or content.
-
-    The error lists the paths of the strings in `record`, if given, else the names.
-    """
-    if column is not None:
-        if column in names:
-            return column
-        raise InputError(f"{place} has no column '{column}'; it has: {listed(names)}")
+def _choose_column(names: Sequence[str], place: str, record: Mapping[str, Any], example: str) -> str:
+    """Return the only column, or the only one called text, sentence or content; else say where strings are."""
     candidates = names if len(names) == 1 else [name for name in names if name in USUAL_COLUMNS]
     if len(candidates) == 1:
         return candidates[0]
-    paths = names if record is None else string_paths(record) or all_paths(record) if record else ()
+    paths = string_paths(record) or all_paths(record) if record else ()
     longest = max(paths, key=lambda path: len(str((values_at(record, path) or [""])[0])), default="")
     way = f"Name it, as in {example.format(longest)}" if paths else "Give a file with texts"
     raise InputError(f"{place}: which column holds the texts? {way}; it has: {listed(paths)}")

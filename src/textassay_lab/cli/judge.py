@@ -135,14 +135,18 @@ class Judge(Tokens, Running, Clustered, Output):
 
     def _texts(self) -> dict[str, Any]:
         """Return the texts of the files that are named."""
+        from textassay.cli.messages import say_notes
         from textassay.cli.options import read_sources
         from textassay.corpus.texts import read_texts
 
         named = {REAL: self.real, TRAIN: self.train, **self.sources}
         sources = {name: source for name, source in named.items() if source is not None}
         if self.generators:
-            return dict(read_sources(sources, column=self.column, group_column=None))
-        return {name: read_texts(source, column=self.column) for name, source in sources.items()}
+            files = read_sources(sources, column=self.column, group_column=None)
+        else:
+            files = {name: read_texts(source, column=self.column) for name, source in sources.items()}
+        say_notes(files, quiet=self.quiet)
+        return dict(files)
 
 
 def _kept(folder: Path) -> "KeptComparison":
