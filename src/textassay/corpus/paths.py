@@ -122,7 +122,7 @@ def _leaves(value: Any, prefix: str, level: int) -> Iterator[tuple[str, Any]]:
 def _has_data_for_keys(value: Mapping[str, Any]) -> bool:
     """Return whether the keys of an object are data, such as ids, and no names."""
     if len(value) <= _MANY_KEYS:
-        return False
+        return len(value) > 1 and all(str(key).isdecimal() for key in value)
     kinds = {type(inner) for inner in value.values()}
     return len(kinds) == 1 and (kinds <= {dict, list} or len(value) > _MANY_KEYS**2)
 

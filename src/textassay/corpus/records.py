@@ -226,7 +226,8 @@ class _Gathered:
             self._is_plain = isinstance(record, Mapping) and self.kind is None and not self._each
         if isinstance(record, Mapping) and not self._each:
             beside = [name for name in record if name != self.key and name not in columns.named]
-            self._beside = IdColumns(beside), SourceColumns(beside)
+            of_source = beside if self.kind is None else filter(_SOURCE.fullmatch, beside)
+            self._beside = IdColumns(beside), SourceColumns(of_source)
 
     def _text_path(self, record: Any, at: str) -> str | None:
         """Return the path of the texts; None if the kind of the record says where they are."""

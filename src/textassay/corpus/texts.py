@@ -277,7 +277,9 @@ def read_text_folder(folder: Path) -> TextFile:
         notes.append(Note("files-left-out", message, "Give them by themselves, if they hold texts.", len(others)))
     if groups is not None:
         message = f"The texts of a sub-folder are one group ({len(set(labels))} groups)."
-        notes.append(Note("groups-of-folders", message, "Put texts that are independent into one folder.", len(files)))
+        notes.append(
+            Note("groups-of-folders", message, "Give a sub-folder that is a side of its own by itself.", len(files))
+        )
     texts = PackedTexts.of(map(_text, files))
     return TextFile(folder.name, texts, groups, folder, form="folder, one text a file", notes=tuple(notes))
 

@@ -59,6 +59,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield where each row is, and its cells by column; those of nested values by their paths."""
     source = Source(path)
     form = form_of(source)
+    if form == "lines":
+        raise InputError(f"{path} holds no judgements, but lines: give a table (.csv) with item, rater and label")
     if not form.startswith("JSON"):
         form = "table"
     records, one, _ = records_of(source, form, Columns(text="text"))
