@@ -44,6 +44,7 @@ def evals_event(kind: str, sample: str, **data: Any) -> dict[str, Any]:
     return {"run_id": "r", "event_id": 1, "sample_id": sample, "type": kind, "data": data}
 
 
+CHAT = [*ASKED["messages"], {"role": "assistant", "content": "Red."}]
 CHAT_ARGUMENT = json.dumps([{"role": "user", "content": "Name a bird"}])
 CASES = {
     "a content that is an object": Case(
@@ -162,11 +163,18 @@ CASES = {
         "results.results[].response.output@results.results[].q", ["It rains."], prompts=["w?"],
     ),
     "chats in an object": Case(
-        "x.json", {"data": [{"messages": [*ASKED["messages"], {"role": "assistant", "content": "Red."}]}]}, "data[]",
+        "x.json", {"data": [{"messages": CHAT}]}, "data[]",
         ["Red."], prompts=["Name a colour"],
     ),
     "a table of pandas, by column": Case(
         "x.json", {"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}, texts=["a", "b"]
+    ),
+    "a battle of two models": Case(
+        "a.jsonl", [{"model_a": "m", "conversation_a": ASKED["messages"], "conversation_b": ASKED["messages"]}],
+        refusal=["conversation_a[0].content", "conversation_b[0].content"],
+    ),
+    "one side of a preference": Case(
+        "a.jsonl", [{"chosen": CHAT, "rejected": CHAT[:1]}] * 2, "chosen", ["Red."] * 2, prompts=["Name a colour"] * 2
     ),
     "one message a row": Case(
         "a.jsonl", [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "A."}],

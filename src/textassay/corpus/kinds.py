@@ -19,7 +19,7 @@ from textassay.errors import InputError
 
 ASSISTANT = "assistant"
 _ROLES = {"gpt": ASSISTANT, "model": ASSISTANT, "bot": ASSISTANT, "chatgpt": ASSISTANT, "human": "user"}
-_CHATS = ("messages", "conversations", "conversation", "conversation_a")
+_CHATS = ("messages", "conversations", "conversation")
 _CUT_OFF = frozenset(("length", "max_tokens", "model_length", "max_output_tokens", "max_length", "token_limit"))
 _TEXT_PARTS = ("text", "output_text", "input_text", "refusal")
 _OTHER_PARTS = re.compile(

@@ -312,7 +312,7 @@ class _Gathered:
     def _keep(self, text: str, prompt: str | None, record: Any, item: Any, number: int) -> str:
         """Keep what comes with a text, and return the text."""
         columns = self.columns
-        if columns.prompt is not None or self.kind is not None:
+        if prompt is not None or columns.prompt is not None or self.kind is not None:
             self._add_prompt(prompt, record, item, number)
         if columns.group is not None:
             self._labels.append(self._label(columns.group, "group", record, item, number))
