@@ -416,3 +416,16 @@ def test_repeats_are_called_as_frequent_only_where_they_are() -> None:
         if one.generator == "m" and one.kind == "repeated-sentences"
     ]
     assert remedies == ["Nothing to repair: real text repeats itself about as often."]
+
+
+def test_normalize_is_advised_only_where_it_helps() -> None:
+    plain = [f"one word{number} here" for number in range(300)]
+
+    def remedy(character: str, **settings: bool) -> str:
+        with_it = [f"one word{number} {character} here" for number in range(300)]
+        (one,) = [one for one in inspect({"m": with_it}, plain, **settings) if one.kind == "alphabet"]
+        return one.remedy
+
+    assert remedy("\u2026").startswith("Use --normalize, which unifies")
+    assert remedy("\u00a7") == "Prepare both sides the same way."  # it stays as it is
+    assert remedy("\u00a7", normalize=True) == "Prepare both sides the same way."

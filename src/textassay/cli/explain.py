@@ -53,7 +53,7 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
-            sources = {FLOOR: self.real, **written, **table}
+            sources: dict[str, Any] = {FLOOR: self.real, **written, **table}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
             say_notes(files, quiet=self.quiet)
             say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)

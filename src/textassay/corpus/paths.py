@@ -109,7 +109,7 @@ def all_paths(value: Any) -> list[str]:
 def _leaves(value: Any, prefix: str, level: int) -> Iterator[tuple[str, Any]]:
     if level > _MAX_LEVELS or not isinstance(value, Mapping | list) or not value:
         yield prefix, value
-    elif isinstance(value, Mapping) and not _has_data_for_keys(value):
+    elif isinstance(value, Mapping) and not _has_data_for_keys(value, level):
         for key, inner in value.items():
             yield from _leaves(inner, f"{prefix}.{key}" if prefix else str(key), level + 1)
     else:
@@ -119,10 +119,10 @@ def _leaves(value: Any, prefix: str, level: int) -> Iterator[tuple[str, Any]]:
             yield from _leaves(item, f"{prefix}[{number}]" if are_turns else f"{prefix}[]", level + 1)
 
 
-def _has_data_for_keys(value: Mapping[str, Any]) -> bool:
+def _has_data_for_keys(value: Mapping[str, Any], level: int) -> bool:
     """Return whether the keys of an object are data, such as ids, and no names."""
     if len(value) <= _MANY_KEYS:
-        return len(value) > 1 and all(str(key).isdecimal() for key in value)
+        return level > 0 and len(value) > 1 and all(str(key).isdecimal() for key in value)
     kinds = {type(inner) for inner in value.values()}
     return len(kinds) == 1 and (kinds <= {dict, list} or len(value) > _MANY_KEYS**2)
 

@@ -104,10 +104,11 @@ class SourceColumns:
         }  # fmt: skip
         if not found:
             return []
-        name = next(iter(found))
+        names = sorted(found, key=lambda name: _SOURCE.fullmatch(name) is None)
+        name = names[0]
         values = [f"{plain_value(value)} ({count})" for value, count in found[name].most_common(_N_SHOWN)]
         more = ", ..." if len(found[name]) > _N_SHOWN else ""
-        others = f"; so have {listed([*found][1:])}" if len(found) > 1 else ""
+        others = f"; so have {listed(names[1:])}" if len(names) > 1 else ""
         value = plain_value(next(iter(found[name])))
         return [
             Note(

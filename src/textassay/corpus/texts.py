@@ -208,6 +208,8 @@ def _is_text_file(name: str) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return a cell with plain lists and dicts in place of arrays and other mappings; as None where it is missing."""
+    if type(value) in (str, int, bool):
+        return value
     if isinstance(value, str):
         return str(value)
     if hasattr(value, "tolist"):

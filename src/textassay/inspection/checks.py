@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import CUT_OFF, Corpus
+from textassay.corpus.normalization import normalize
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPLIT_AT_SPACES, finds_letters
 from textassay.errors import InputError
@@ -498,6 +499,7 @@ def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | N
     """
     only: list[Mask] = []
     names: list[list[str]] = []
+    lacks: list[list[int]] = []
     words = _compared(pair.real)
     codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     types = np.repeat(np.arange(len(words)), [len(word) for word in words])
@@ -512,6 +514,7 @@ def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | N
                 chosen |= (pair.real.traits & int(trait)) != 0
                 artefacts.append(name)
         only.append(chosen)
+        lacks.append(lacking)
         names.append(artefacts + [_character_name(code) for code in lacking])
     contrasts = [pair.contrast((_has(pair.generated, chosen), _has(pair.real, chosen))) for chosen in only]
     worst = int(abs(contrasts[1].gap) > abs(contrasts[0].gap))
@@ -525,10 +528,17 @@ def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | N
         severity,
         f"The {side} text has what the {other} text lacks: {contrasts[worst]} have one or more of: {listed}.",
         contrasts[worst],
-        "Use --normalize, which unifies quotes, dashes, escapes and character widths; prepare anything else "
-        "the same way on both sides.",
+        _remedy_of_alphabet(pair, names[worst], lacks[worst]),
         spots=(only[worst], only[worst]),
     )
+
+
+def _remedy_of_alphabet(pair: Pair, names: Sequence[str], lacking: Sequence[int]) -> str:
+    """Return what to do: --normalize where it changes what one side lacks, and was not used."""
+    changes = _ARTEFACTS[Trait.TREEBANK] in names or any(normalize(chr(code)) != chr(code) for code in lacking)
+    if not changes or "+normalize" in pair.real.corpus.tokenizer:
+        return "Prepare both sides the same way."
+    return "Use --normalize, which unifies quotes, dashes and character widths; prepare the rest alike on both sides."
 
 
 def _marker(pair: Pair, trait: Trait, kind: str, what: str, remedy: str, if_both: str = "") -> Finding | None:
