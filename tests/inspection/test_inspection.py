@@ -421,9 +421,9 @@ def test_repeats_are_called_as_frequent_only_where_they_are() -> None:
 def test_normalize_is_advised_only_where_it_helps() -> None:
     plain = [f"one word{number} here" for number in range(300)]
 
-    def remedy(character: str, **settings: bool) -> str:
+    def remedy(character: str, *, normalize: bool = False) -> str:
         with_it = [f"one word{number} {character} here" for number in range(300)]
-        (one,) = [one for one in inspect({"m": with_it}, plain, **settings) if one.kind == "alphabet"]
+        (one,) = [one for one in inspect({"m": with_it}, plain, normalize=normalize) if one.kind == "alphabet"]
         return one.remedy
 
     assert remedy("\u2026").startswith("Use --normalize, which unifies")
