@@ -200,7 +200,15 @@ CASES = {
                      notes=["1 rows are left out"]),
     "a filter that nothing meets": Case(
         "x.jsonl", [{"text": "a", "label": 1}, {"text": "b", "label": 0}], "text[label=2]",
-        refusal=["[label=2]", "1, 0"]
+        refusal=["no row has [label=2]", "label: 1, 0"]
+    ),
+    "a column of lines": Case("x.txt", "a\nb\n", "text[label=1]", refusal=["no columns: leave ::text[label=1] out"]),
+    "a column of JSON strings": Case("x.jsonl", ["a", "b"], "text", refusal=["no columns: leave ::text out"]),
+    "a filter by a column that is not there": Case(
+        "x.jsonl", [{"text": "a", "label": 1}], "text[lable!=1]", refusal=["no row has a column 'lable'", "text, label"]
+    ),
+    "a filter by what few rows have": Case(
+        "x.jsonl", [{"text": "a"}, {"text": "b", "error": "late"}], "text[error=null]", ["a"]
     ),
     "prompts equal but for case": Case("x.csv", "text,MR\na,p\n", "text@mr", ["a"], prompts=["p"]),
     "SGML": Case("ref.sgm", '<srcset setid="t">\n<seg id="1">It rains.</seg>\n</srcset>\n', refusal=["markup", "sed"]),

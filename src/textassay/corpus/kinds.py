@@ -386,12 +386,9 @@ def content_text(content: Any) -> tuple[str | None, tuple[str, ...], Any]:
 
 
 def is_content(value: Any) -> bool:
-    """Return whether `value` is a list of typed parts of a message."""
-    return isinstance(value, list) and len(value) > 0 and all(
-        isinstance(part, Mapping) and isinstance(kind := part.get("type"), str)
-        and (kind in (*_TEXT_PARTS, "message") or _OTHER_PARTS.fullmatch(kind) is not None)
-        for part in value
-    )  # fmt: skip
+    """Return whether `value` is a list of typed parts of a message, of which `content_text` may know the types."""
+    is_list = isinstance(value, list) and len(value) > 0
+    return is_list and all(isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in value)
 
 
 def split_answer(messages: Sequence[Mapping[str, Any]]) -> Answer:

@@ -26,8 +26,8 @@ class Condition(NamedTuple):
     is_equal: bool
     value: str
 
-    def holds(self, record: Any) -> bool:
-        values = values_at(record, self.path)
+    def holds(self, values: Sequence[Any]) -> bool:
+        """Return whether a row with `values` at the path counts; one without any has null there."""
         value = plain_value(values[0] if values else None)
         return (value == self.value or value == self.value.lower() in ("true", "false")) == self.is_equal
 

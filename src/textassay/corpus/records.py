@@ -5,7 +5,7 @@ This is the one door: whatever a file or an object of Python is, it comes here a
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -166,7 +166,7 @@ class _Gathered:
         self._cut_off: list[bool] = []
         self._problems: list[tuple[int, str]] = []  # number of the record, and what is wrong
         self._left_out: Counter[str] = Counter()  # types of parts that are no text
-        self._values: Counter[str] = Counter()  # seen where a condition does not hold
+        self._values: dict[str, Counter[str]] = defaultdict(Counter)  # seen at the paths of conditions
         self._beside: tuple[IdColumns, SourceColumns] | None = None
         self._log: LogRows | None = None
         self._first: Any = None
@@ -254,13 +254,14 @@ class _Gathered:
         return _choose_column(others or list(record), at, record, self._example)
 
     def _counts(self, record: Any) -> bool:
+        is_counted = True
         for condition in self.columns.where:
-            if not condition.holds(record):
-                self._n_other += 1
-                if len(self._values) < _MOST_SOURCES:
-                    self._values.update(map(plain_value, values_at(record, condition.path)))
-                return False
-        return True
+            values = values_at(record, condition.path)
+            if values and len(self._values[condition.path]) < _MOST_SOURCES:
+                self._values[condition.path].update(map(plain_value, values))
+            is_counted &= condition.holds(values)
+        self._n_other += not is_counted
+        return is_counted
 
     def _answers(self, record: Any, number: int) -> Iterator[tuple[Answer, Any]]:
         """Yield the answers in a record, each with the part of the record that it stands in."""
@@ -378,12 +379,17 @@ class _Gathered:
 
     def check(self, n_texts: int) -> None:
         """Raise where no record has a text."""
+        for condition in self.columns.where if self._n_rows or self._n_other else ():
+            if condition.path not in self._values:
+                names = listed(all_paths(self._first))
+                raise InputError(f"{self.file_name}: no row has a column '{condition.path}'; the first has: {names}")
         if n_texts:
             return
         if self._n_other and not self._n_rows:
-            condition = "".join(map(str, self.columns.where))
-            values = listed([*self._values]) if self._values else "nothing there"
-            raise InputError(f"{self.file_name}: no row has {condition}; the rows have: {values}")
+            values = "; ".join(f"{path}: {listed([*counts])}" for path, counts in self._values.items())
+            raise InputError(
+                f"{self.file_name}: no row has {''.join(map(str, self.columns.where))}; the rows have {values}"
+            )
         log = self._log
         if log is not None and log.names_filter:
             raise InputError(
@@ -455,6 +461,7 @@ class _Gathered:
             self._sources or None,
             f"{form}{'' if self.kind is None else f': {self.kind.name}'}{column}",
             tuple(self._notes(n)),
+            has_columns=self._first is not None,
         )
 
 

@@ -54,6 +54,8 @@ class TextFile:
         What was read, such as "JSON lines, column 'text'".
     notes
         What was left out or not asked for.
+    has_columns
+        Whether the texts were one column of several, so that another can be named.
     """
 
     name: str
@@ -66,6 +68,7 @@ class TextFile:
     sources: Sequence[str] | None = None
     form: str = ""
     notes: tuple[Note, ...] = ()
+    has_columns: bool = True
 
     def __post_init__(self) -> None:
         """Pack texts and prompts; raise `InputError` if one is longer than `InputLimits.max_text`."""

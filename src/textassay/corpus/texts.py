@@ -83,6 +83,8 @@ def _read(source: str | os.PathLike[str], columns: Columns) -> TextFile:
     file, choice = split_column(source)
     if choice is not None:
         read = _read(file, columns.with_choice(choice))
+        if not read.has_columns:
+            raise InputError(f"{file} holds texts alone, and no columns: leave {COLUMN_SIGN}{choice} out")
         return replace(read, name=f"{read.name}{COLUMN_SIGN}{choice}")
     if is_url(source):
         return _read(download(str(source)), columns)
@@ -102,7 +104,7 @@ def _read_file(source: Source, columns: Columns) -> TextFile:
         packer = TextPacker()
         for block in source.text_blocks(max_line=current_limits().max_text):
             packer.add_lines(block)
-        return TextFile(source.name, packer.texts(), path=source.path, form=form)
+        return TextFile(source.name, packer.texts(), path=source.path, form=form, has_columns=False)
     if form in ("Parquet", "Arrow"):
         reader = parquet_records if form == "Parquet" else arrow_records
         records, one = reader(source, columns), "row"
@@ -283,7 +285,9 @@ def read_text_folder(folder: Path) -> TextFile:
             Note("groups-of-folders", message, "Give a sub-folder that is a side of its own by itself.", len(files))
         )
     texts = PackedTexts.of(map(_text, files))
-    return TextFile(folder.name, texts, groups, folder, form="folder, one text a file", notes=tuple(notes))
+    return TextFile(
+        folder.name, texts, groups, folder, form="folder, one text a file", notes=tuple(notes), has_columns=False
+    )
 
 
 def _is_hidden(path: Path) -> bool:
