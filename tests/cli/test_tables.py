@@ -45,6 +45,13 @@ def test_one_generator_a_value_of_the_source_column(table: Path, run: Any) -> No
     assert "small-sample" in run("inspect", *chosen).stdout
 
 
+def test_real_texts_may_name_no_source(folder: Path) -> None:
+    rows = [{"text": f"a {n}", "model": "gpt" if n % 2 else None} for n in range(100)]
+    (folder / "nulls.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sides = read_texts("nulls.jsonl", source_column="model").by_source()
+    assert {name: len(side) for name, side in sides.items()} == {"null": 50, "gpt": 50}
+
+
 def test_what_is_wrong_with_a_table_is_said_in_one_line(table: Path, refused: Callable[..., str]) -> None:
     command = ("compare", "--table", "data.jsonl", "--source-column")
     assert "no text is by 'humans'; the texts are by: human, gpt, lstm" in refused(

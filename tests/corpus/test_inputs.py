@@ -215,6 +215,10 @@ CASES = {
     "markup in a text file": Case("x.txt", "<p>It rains.</p>\n" * 9, refusal=["markup", "python -c"]),
     "subtitles": Case("x.srt", "1\n00:00:01,000 --> 00:00:02,000\nIt rains.\n", refusal=["subtitles", "grep"]),
     "CoNLL": Case("x.conll", "1\tIt\tit\tPRON\n2\trains\train\tVERB\n" * 5, refusal=["CoNLL", "awk"]),
+    "texts whose source is null": Case(
+        "x.jsonl", [{"text": f"a {n}", "model": "gpt" if n % 2 else None, "stars": n % 5 or None} for n in range(20)],
+        texts=[f"a {n}" for n in range(20)], notes=["column 'model' has 2 values: null (10), gpt (10)."],
+    ),
     "sources that nobody named": Case(
         "x.csv", "text,model\n" + "".join(f"a {n},{'abc'[n % 3]}\n" for n in range(30)),
         texts=[f"a {n}" for n in range(30)], notes=["column 'model' has 3 values", "--source-column model"],

@@ -44,6 +44,7 @@ _SOURCE = re.compile(
 _MOST_SOURCES = 24  # values of a column that may say whose the texts are
 _LEAST_OF_SOURCE = 5  # rows to each of them
 _LONG_NAME = 60  # characters
+_NOBODY = "null"  # the source of texts that name none, as often real ones do
 _NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
 _NOTHING = "Nothing to do, if that is what you meant."
 _N_SHOWN = 4  # of them in a note
@@ -90,7 +91,7 @@ class SourceColumns:
     def add(self, record: Mapping[str, Any]) -> None:
         for name, counts in [*self._counts.items()]:
             value = record.get(name)
-            if (isinstance(value, str) and (len(value) <= _LONG_NAME)) or isinstance(value, int):
+            if value is None or isinstance(value, int) or (isinstance(value, str) and len(value) <= _LONG_NAME):
                 counts[value] += 1
                 if len(counts) <= _MOST_SOURCES:
                     continue
@@ -124,8 +125,8 @@ class SourceColumns:
 
 def _are_names(values: Sequence[Any]) -> bool:
     """Return whether values may name sources: words, or 0 and 1, and no measurements."""
-    plain = {plain_value(value) for value in values}
-    return plain <= {"0", "1", "0.0", "1.0"} or not all(map(_NUMBER.fullmatch, plain))
+    plain = {plain_value(value) for value in values} - {"", _NOBODY}
+    return bool(plain) and (plain <= {"0", "1", "0.0", "1.0"} or not all(map(_NUMBER.fullmatch, plain)))
 
 
 def read_records(
@@ -317,19 +318,18 @@ class _Gathered:
         if prompt is not None or columns.prompt is not None or self.kind is not None:
             self._add_prompt(prompt, record, item, number)
         if columns.group is not None:
-            self._labels.append(self._label(columns.group, "group", record, item, number))
+            label = self._value(record, item, columns.group, number)
+            if is_missing(label) or isinstance(label, list | dict):
+                at = f"{self.place} {number}: '{columns.group}'"
+                raise InputError(f"{at} must name a group, got {json_kind(label)}")
+            self._labels.append(label)
         if columns.source is not None:
-            self._sources.append(plain_value(self._label(columns.source, "source", record, item, number)))
+            source = self._value(record, item, columns.source, number)
+            self._sources.append(_NOBODY if is_missing(source) or source == "" else plain_value(source))
         if self._beside is not None:
             for gathered in self._beside:
                 gathered.add(record)
         return text if text.isascii() else self._checked(text, number)
-
-    def _label(self, column: str, what: str, record: Any, item: Any, number: int) -> Any:
-        label = self._value(record, item, column, number)
-        if is_missing(label) or isinstance(label, list | dict):
-            raise InputError(f"{self.place} {number}: '{column}' must name a {what}, got {json_kind(label)}")
-        return label
 
     def _add_prompt(self, prompt: str | None, record: Any, item: Any, number: int) -> None:
         """Keep the prompt of the column that was asked for; else, or where there is none, the one of the kind."""
