@@ -45,6 +45,13 @@ def test_one_generator_a_value_of_the_source_column(table: Path, run: Any) -> No
     assert "small-sample" in run("inspect", *chosen).stdout
 
 
+def test_sources_may_stand_inside_of_rows(folder: Path) -> None:
+    row = {"q": "Hi?", "candidates": [{"text": "Yo.", "model": "a"}, {"text": "Hey.", "model": "b"}]}
+    (folder / "mixed.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    sides = read_texts("mixed.jsonl::candidates[].text@q", source_column="candidates[].model").by_source()
+    assert {name: list(side) for name, side in sides.items()} == {"a": ["Yo."] * 2, "b": ["Hey."] * 2}
+
+
 def test_real_texts_may_name_no_source(folder: Path) -> None:
     rows = [{"text": f"a {n}", "model": "gpt" if n % 2 else None} for n in range(100)]
     (folder / "nulls.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

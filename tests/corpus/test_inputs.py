@@ -169,6 +169,14 @@ CASES = {
     "a table of pandas, by column": Case(
         "x.json", {"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}, texts=["a", "b"]
     ),
+    "choices of a question": Case(
+        "a.jsonl", [{"id": "q1", "question": "Which?", "choices": [{"text": "this", "label": "A"}]}],
+        refusal=["question, choices[].text"],
+    ),
+    "answers of several models in one row": Case(
+        "a.jsonl", [{"q": "Hi?", "candidates": [{"text": "Yo.", "model": "a"}, {"text": "Hey.", "model": "b"}]}],
+        "candidates[].text@q", ["Yo.", "Hey."], prompts=["Hi?", "Hi?"],
+    ),
     "a battle of two models": Case(
         "a.jsonl", [{"model_a": "m", "conversation_a": ASKED["messages"], "conversation_b": ASKED["messages"]}],
         refusal=["conversation_a[0].content", "conversation_b[0].content"],

@@ -142,15 +142,18 @@ def _response(record: Mapping[str, Any]) -> tuple[Response, Mapping[str, Any]] |
                 key = form.answers.removesuffix("[]")
                 if key:
                     items = body.get(key)
-                    if isinstance(items, list) and all(_has_some(item, form.text) for item in items):
+                    if isinstance(items, list) and all(_is_answer(item, form) for item in items):
                         return form, body
                 elif form.text[0] in body and form.is_of(body):
                     return form, body
     return None
 
 
-def _has_some(item: Any, paths: Sequence[str]) -> bool:
-    return isinstance(item, Mapping) and any(path.partition(".")[0] in item for path in paths)
+def _is_answer(item: Any, form: Response) -> bool:
+    """Return whether an item is an answer: a choice with a text alone may be one of a question, too."""
+    first, *others = form.text
+    is_known = isinstance(item, Mapping) and any(name in item for name in ("index", *form.reason))
+    return bool(values_at(item, first)) or (is_known and any(values_at(item, path) for path in others))
 
 
 def _is_batch(record: Mapping[str, Any]) -> bool:
