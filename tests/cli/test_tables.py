@@ -83,12 +83,12 @@ def test_a_reference_that_is_in_every_row_counts_once(table: Path, run: Any) -> 
 def test_rows_of_several_systems_are_not_pooled_without_a_word(table: Path, run: Any) -> None:
     document = json.loads(run("compare", "m=data.jsonl", "--real", "real.txt", *QUICK).stdout)
     (finding,) = [one for one in document["findings"] if one["kind"] == "one-side"]
-    assert (finding["generator"], finding["severity"]) == ("m", "note")
+    assert (finding["generator"], finding["severity"]) == ("m", "warning")
     assert "column 'model' has 3 values: human (60), gpt (60), lstm (60); so have label." in finding["message"]
 
 
 def test_other_commands_say_what_was_noted(table: Path, run: Any) -> None:
-    noted = "note (real): All rows are read as one side, though column 'model' has 3 values"
+    noted = "warning (real): All rows are read as one side, though column 'model' has 3 values"
     assert noted in run("stress", "--real", "data.jsonl", "--metrics", "length").stderr
     assert noted not in run("stress", "--real", "data.jsonl", "--metrics", "length", "--quiet").stderr
 
@@ -97,7 +97,7 @@ def test_a_file_is_inspected_alone(table: Path, run: Any) -> None:
     shown = run("inspect", "data.jsonl::text@q[model=gpt]")
     assert shown.status == 0
     for words in ("60 texts, read as JSON lines, column 'text'", "60 distinct, such as: prompt 0", "text 60",
-                  "120 rows are left out, since they are not"):  # fmt: skip
+                  "120 of 180 rows are left out, since they are not"):  # fmt: skip
         assert words in " ".join(shown.stdout.split())
     values = json.loads(run("inspect", "data.jsonl", "lstm.txt", "--json").stdout)
     assert (values["files"]["data"]["n_texts"], values["files"]["lstm"]["form"]) == (180, "lines")

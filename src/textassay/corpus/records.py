@@ -119,6 +119,7 @@ class SourceColumns:
                 f"Where it says who wrote a text, --table FILE --source-column {name} --real VALUE compares them, "
                 f"'FILE::COLUMN[{name}={value}]' reads the rows of one.",
                 n,
+                is_warning=_SOURCE.fullmatch(name) is not None,
             )
         ]
 
@@ -422,7 +423,7 @@ class _Gathered:
                     is_warning=True,
                 )
             )
-        where = "".join(map(str, self.columns.where))
+        where, n_all = "".join(map(str, self.columns.where)), self._n_rows + self._n_other
         parts = ", ".join(f"{kind} in {count}" for kind, count in self._left_out.most_common())
         for kind, count, message in (
             (
@@ -431,7 +432,11 @@ class _Gathered:
                 f"Parts that are no text are left out: {parts}.",
             ),
             ("rows-without-text", self._n_without, f"{self._n_without} of {self._n_rows} rows have no '{self.key}'."),
-            ("rows-left-out", self._n_other, f"{self._n_other} rows are left out, since they are not {where}."),
+            (
+                "rows-left-out",
+                self._n_other,
+                f"{self._n_other} of {n_all} rows are left out, since they are not {where}.",
+            ),
         ):
             notes += [Note(kind, message, _NOTHING, count)] if count else []
         log = self._log
@@ -439,7 +444,7 @@ class _Gathered:
             notes.append(
                 Note(
                     "repeats-left-out",
-                    f"{log.n_twice} entries repeat a document of the log, answer and all; each is read once.",
+                    f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all; each is read once.",
                     _NOTHING,
                     log.n_twice,
                 )
