@@ -444,7 +444,8 @@ class _Gathered:
             notes.append(
                 Note(
                     "repeats-left-out",
-                    f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all; each is read once.",
+                    f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all: "
+                    "each is read once.",
                     _NOTHING,
                     log.n_twice,
                 )
