@@ -441,15 +441,10 @@ class _Gathered:
             notes += [Note(kind, message, _NOTHING, count)] if count else []
         log = self._log
         if log is not None and log.n_twice:
-            notes.append(
-                Note(
-                    "repeats-left-out",
-                    f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all: "
-                    "each is read once.",
-                    _NOTHING,
-                    log.n_twice,
-                )
+            twice = (
+                f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all"
             )
+            notes.append(Note("repeats-left-out", f"{twice}: each is read once.", _NOTHING, log.n_twice))
         return notes + ([] if self._beside is None or self.columns.source else self._beside[1].notes(n))
 
     def file(self, texts: PackedTexts, name: str, path: Path | None, form: str) -> TextFile:
