@@ -64,13 +64,14 @@ class IdColumns:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Keep the ids of a row; a column in which a row has none is none."""
-        for name, numbers in [*self._numbers.items()]:
+        for name, numbers in tuple(self._numbers.items()):
             value = record.get(name)
             if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
                 del self._numbers[name]
                 continue
             text = str(value)
-            self._only_counts[name] &= text in (str(len(numbers)), str(len(numbers) + 1))
+            if self._only_counts[name]:
+                self._only_counts[name] = text in (str(len(numbers)), str(len(numbers) + 1))
             numbers.append(group_number(text))
 
     def numbers(self, n: int) -> dict[str, npt.NDArray[np.int64]]:
@@ -89,7 +90,7 @@ class SourceColumns:
         self._counts: dict[str, Counter[Any]] = {name: Counter() for name in names}
 
     def add(self, record: Mapping[str, Any]) -> None:
-        for name, counts in [*self._counts.items()]:
+        for name, counts in tuple(self._counts.items()):
             value = record.get(name)
             if value is None or isinstance(value, int) or (isinstance(value, str) and len(value) <= _LONG_NAME):
                 counts[value] += 1
@@ -161,6 +162,7 @@ class _Gathered:
         self.kind: Kind | None = None
         self._each, self._inner = "", ""  # the path of the items that hold a text each, and the text's in it
         self._is_plain = False  # whether the text is a string under the key
+        self._has_text_alone = False  # whether nothing else was named
         self._labels: list[Any] = []
         self._sources: list[str] = []
         self._prompts: TextPacker | None = TextPacker()  # None once a row has none and nobody asked for prompts
@@ -196,7 +198,12 @@ class _Gathered:
                 continue
             self._n_rows += 1
             if self._is_plain and isinstance(record, Mapping) and isinstance(text := record.get(self.key), str):
-                yield self._keep(text, None, record, record, number)
+                if self._has_text_alone and self._beside is not None and text.isascii():
+                    self._beside[0].add(record)
+                    self._beside[1].add(record)
+                    yield text
+                else:
+                    yield self._keep(text, None, record, record, number)
                 continue
             for answer, item in self._answers(record, number):
                 if answer.text is None:
@@ -231,6 +238,7 @@ class _Gathered:
             beside = [name for name in record if name != self.key and name not in columns.named]
             of_source = beside if self.kind is None else filter(_SOURCE.fullmatch, beside)
             self._beside = IdColumns(beside), SourceColumns(of_source)
+        self._has_text_alone = not any((columns.prompt, columns.group, columns.source))
 
     def _text_path(self, record: Any, at: str) -> str | None:
         """Return the path of the texts; None if the kind of the record says where they are."""
