@@ -139,3 +139,16 @@ def test_broken_dataset_folders(tmp_path: Path) -> None:
     assert "it must hold a JSON object" in message_of(state)
     (state / "state.json").write_text("{}")
     assert "lists no data file" in message_of(state)
+
+
+def test_arrow_files_and_streams_by_any_name(tmp_path: Path) -> None:
+    table = arrow.table({"text": ["a", "b"], "model": ["x", "y"]})
+    with arrow.ipc.new_file(tmp_path / "f.feather", table.schema) as file:
+        file.write_table(table)
+    with arrow.ipc.new_stream(tmp_path / "s.arrow", table.schema) as stream:
+        stream.write_table(table)
+    for name in ("f.feather", "s.arrow"):
+        assert read_texts(tmp_path / name).texts == ("a", "b")
+        assert read_texts(f"{tmp_path / name}::text[model=y]").texts == ("b",)
+    (tmp_path / "cut.arrow").write_bytes((tmp_path / "s.arrow").read_bytes()[:40])
+    assert "not a valid Arrow stream" in message_of(tmp_path / "cut.arrow")

@@ -28,7 +28,7 @@ SUFFIXES = (".txt", ".jsonl", ".json", ".csv", ".tsv", ".parquet", _LOG)
 _ENDINGS = frozenset((*SUFFIXES, *_JSON, *_TABLES, ".arrow"))
 # fmt: off
 _NOT_LINES = frozenset((
-    ".7z", ".bin", ".bz2", ".doc", ".docx", ".epub", ".feather", ".h5", ".hdf5", ".ipynb", ".md", ".npy", ".npz",
+    ".7z", ".bin", ".bz2", ".doc", ".docx", ".epub", ".h5", ".hdf5", ".ipynb", ".md", ".npy", ".npz",
     ".odt", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".pptx", ".pt", ".py", ".rst", ".rtf", ".sqlite", ".tar", ".tex",
     ".tgz", ".xls", ".xlsx", ".xz", ".yaml", ".yml", ".zip",
 ))
@@ -37,7 +37,6 @@ _WAYS = {
     (".xls", ".xlsx", ".ods"): "save it as CSV",
     (".pkl", ".pickle", ".npy", ".npz", ".pt", ".bin"): "open it in Python and give the texts to textassay.compare",
     (".7z", ".bz2", ".tar", ".tgz", ".xz", ".zip"): "unpack it and give the files in it",
-    (".feather",): "write it as Parquet",
 }
 _SPACE = re.compile(r"[ \n\r\t]*")  # in JSON
 _DOCUMENT_START = re.compile(r'\s*(?:\{\s*"[^"\n]*"\s*:|\[\s*(?:[\[{]|"))')
