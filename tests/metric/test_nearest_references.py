@@ -15,6 +15,7 @@ from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.embedding.encoder import FloatArray
 from textassay.execution.threads import workers
+from textassay.metric.catalog import parse_metric
 from textassay.metric.overlap import NearestReferences
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6).map(" ".join), min_size=1, max_size=12)
@@ -48,6 +49,16 @@ def _cosines(hypotheses: list[str], references: list[str]) -> npt.NDArray[np.flo
     vectors = TfidfVectorizer(tokenizer=str.split, token_pattern=None, lowercase=False, sublinear_tf=True)
     theirs = vectors.fit_transform(references)
     return np.asarray((vectors.transform(hypotheses) @ theirs.T).todense())
+
+
+@pytest.mark.feature("JJ-29")
+@pytest.mark.parametrize("metric", ["bleu-nearest", "rouge"])
+def test_no_text_is_a_reference_of_itself(metric: str) -> None:
+    """Texts without a common word: each is only like itself."""
+    texts = Corpus.from_texts([f"a{number} b{number} c{number} d{number}" for number in range(12)])
+    assert parse_metric(metric).estimate(texts, texts).value < 0.2
+    with_copies = Corpus.from_texts([*texts.texts, *texts.texts])
+    assert parse_metric(metric).estimate(with_copies, with_copies).value == pytest.approx(1)
 
 
 @pytest.mark.feature("JJ-29")
