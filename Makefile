@@ -17,7 +17,7 @@ ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
 .PHONY: $(VENV)/.core $(VENV)/.dev
 endif
 
-.PHONY: help demo test test-slow lint types docs check gpu-check coverage-list build clean
+.PHONY: help demo test test-slow test-alone alone lint types docs check gpu-check coverage-list build clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,6 +34,15 @@ test: $(VENV)/.dev ## run the tests, but for the slow ones
 
 test-slow: $(VENV)/.dev ## run the slow tests
 	$(RUN) pytest -q -n $(WORKERS) --dist worksteal -m slow
+
+test-alone: $(VENV)/.core ## try every command and public name where the wheel is installed alone, in .venv-alone
+	@rm -rf .venv-alone dist
+	$(RUN) pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@$(MAKE) --no-print-directory VENV=.venv-alone alone
+
+alone: $(VENV)/bin/python
+	@$(INSTALL) dist/*.whl
+	$(VENV)/bin/python tests/support/every_command.py
 
 lint: $(VENV)/.dev ## check style, formatting and which room imports which
 	$(RUN) ruff check
@@ -61,7 +70,7 @@ build: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(RUN) build --no-isolation --outdir dist .
 
 clean: ## remove the environment and everything that was made
-	rm -rf $(VENV) site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-alone site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -1,4 +1,7 @@
-"""The core without the laboratory, and both without PyTorch: what needs neither works, what does says so in a line."""
+"""The core without the laboratory: what does not need it works, what does says so in a line.
+
+Both without any extra: `every_command.py` in tests/support, which `make test-alone` runs.
+"""
 
 import subprocess
 import sys
@@ -59,64 +62,6 @@ def test_its_commands_are_there() -> None:
     shown = _alone("from textassay.cli.main import main\nassert main(['--help']) == 0")
     assert "compare" in shown
     assert "exposure" not in shown
-
-
-WITHOUT_TORCH = """
-import importlib.util, pathlib, sys
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("torch", "transformers", "tokenizers"):
-            raise ModuleNotFoundError(f"{{name}} is absent here", name=name)
-
-def found(name, package=None, known=importlib.util.find_spec):
-    try:
-        return known(name, package)
-    except ModuleNotFoundError:
-        return None
-
-sys.meta_path.insert(0, Absent())
-importlib.util.find_spec = found
-sys.path.insert(0, {support!r})
-
-import textassay as ta
-from made_up import sentences
-from textassay import *
-from textassay.cli.main import main
-
-for name in (*ta.__all__, *(f"discriminators.{{name}}" for name in dir(ta.discriminators) if name[0] != "_")):
-    thing = ta
-    for part in name.split("."):
-        thing = getattr(thing, part)
-for name in ta.generators.__all__:
-    getattr(ta.generators, name)
-
-folder = pathlib.Path({folder!r})
-for number, name in enumerate(("real", "other", "more")):
-    (folder / f"{{name}}.txt").write_text("\\n".join(sentences(120, number)))
-real, other, more = (str(folder / f"{{name}}.txt") for name in ("real", "other", "more"))
-model = str(folder / "model")
-for words in (
-    ["train", "ngram", "--real", real, "--out", model],
-    ["sample", model, "-n", "3"],
-    ["likelihood", model, other],
-    ["exposure", model, "--real", other, "--runs", "2", "--samples", "20"],
-    ["approximate", model, other, "--samples", "20"],
-    ["discrepancy", model, model, "-n", "20"],
-    ["judge", f"a={{other}}", f"b={{more}}", "--real", real, "--gold", "a>b", "--metrics", "length"],
-    ["stress", "--real", real, "--metrics", "length", "--draws", "2"],
-):
-    assert main([*words, "--quiet"]) == 0, words
-assert main(["train", "lstm", "--real", real, "--out", str(folder / "lstm"), "--quiet"]) == 2
-"""
-
-
-def test_without_pytorch_all_that_counts_works(tmp_path: Path) -> None:
-    support = str(Path(__file__).parent / "support")
-    code = WITHOUT_TORCH.format(support=support, folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1].startswith("textassay: error: the lstm generator needs the 'neural' extra")
 
 
 def test_a_library_that_is_missing_names_its_extra() -> None:
