@@ -1,7 +1,7 @@
 """OpenAI-compatible endpoints: how one is named, and how it is asked, with its key, its limits and what goes wrong.
 
 The key is read from the environment when a request is sent, and stands nowhere else: in no attribute, name, message or
-file. Where an endpoint repeats it in what it answers, it is taken out.
+file. Where an endpoint repeats it in what it answers, however escaped, it is taken out.
 
 Source: the documented requests and responses of OpenAI's HTTP interface (chat completions, completions, embeddings).
 """
@@ -14,10 +14,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from email.utils import parsedate_to_datetime
+from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
@@ -33,6 +35,7 @@ URL_VARIABLE = "OPENAI_BASE_URL"
 LONGEST_WAIT = 600.0  # seconds that an endpoint may ask us to wait
 _FIRST_WAIT, _MOST_BACKOFF = 1.0, 60.0  # seconds before the second try, and at most before any
 _CONNECT_SECONDS = 10.0
+_IN_FLIGHT_SECONDS = 1.0  # how long what is interrupted waits for answers that are under way, and paid
 _MOST_BYTES = 256 << 20  # of one response
 _SECRET = 12  # characters from which on a key is taken out of answers; servers without keys are given "none"
 _LONGEST_REASON = 200  # characters of what an endpoint says of its error
@@ -228,9 +231,9 @@ class Client:
         """Return the names of the endpoint's models; none where it does not say."""
         try:
             status, _, content = self._send("GET", "models", None, seconds=_CONNECT_SECONDS)
-            rows = json.loads(content)["data"] if status == 200 else []
+            rows = self._parsed(content)["data"] if status == 200 else []
             return sorted(str(row["id"]) for row in rows)
-        except (_TryAgain, EndpointError, ValueError, KeyError, TypeError):
+        except (_TryAgain, EndpointError, KeyError, TypeError):
             return []
 
     def spend(self, tokens: int) -> None:
@@ -256,7 +259,7 @@ class Client:
         status, headers, content = self._send("POST", path, body, seconds=self.connection.timeout)
         place = self.connection.place
         if status == 200:
-            document = _parsed(content)
+            document = self._parsed(content)
             if isinstance(document, dict) and (document.get("choices") or document.get("data")):
                 self._has_answered = True
                 return document
@@ -264,7 +267,7 @@ class Client:
                 raise EndpointError(f"{place}: gave a web page instead of JSON; {_ASK_ADDRESS}")
             reason = _reason(document)
             raise _TryAgain("gave no answer" + (f" ({reason})" if reason else ", but what is no JSON of an answer"))
-        document = _parsed(content)
+        document = self._parsed(content)
         reason, code = _reason(document), _code(document)
         said = f": {reason}" if reason else ""
         if status in _AGAIN and code != "insufficient_quota":
@@ -288,17 +291,47 @@ class Client:
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None, *, seconds: float
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Return status, headers and content of one response, the key taken out."""
-        import requests
+        """Return status, headers and content of one response, or raise where it is not there after `seconds`.
 
-        connection = self.connection
+        The timeouts of sockets are for each byte, so a thread waits for all of them, and is left behind when time is
+        up, with its connection.
+        """
+        connection, session, came = self.connection, self._session(), SimpleQueue[Any]()
         key = _key(connection.key_variable)
         if key is None and (connection.address == OFFICIAL or connection.key_variable != KEY_VARIABLE):
             raise EndpointError(f"{connection.place}: the environment variable {connection.key_variable} is not set")
+
+        def exchange() -> None:
+            try:
+                came.put((self._exchange(session, method, path, body, key=key, seconds=seconds), None))
+            except BaseException as error:
+                came.put((None, error))
+
+        threading.Thread(target=exchange, name="endpoint-request", daemon=True).start()
+        try:
+            response, error = came.get(timeout=seconds)
+        except Empty:
+            self._sessions.session = None
+            raise _TryAgain(f"gave no whole answer within {seconds:g} seconds") from None
+        if error is not None:
+            raise error
+        return response  # type: ignore[no-any-return]
+
+    def _session(self) -> Any:
+        """Return the session of this thread, which keeps its connection open."""
+        import requests
+
         session = getattr(self._sessions, "session", None)
         if session is None:
             session = self._sessions.session = requests.Session()
-        deadline = time.monotonic() + seconds
+        return session
+
+    def _exchange(
+        self, session: Any, method: str, path: str, body: Mapping[str, Any] | None, *, key: str | None, seconds: float
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        import requests
+
+        connection = self.connection
 
         def authorise(request: Any) -> Any:  # as `auth`, so that no .netrc is looked at
             if key is not None:
@@ -321,19 +354,19 @@ class Client:
                     parts.append(part)
                     size += len(part)
                     if size > _MOST_BYTES:
-                        raise EndpointError(f"{connection.place}: the answer has more than {_MOST_BYTES >> 20} MB")
-                    if time.monotonic() > deadline:
-                        raise _TryAgain(f"took longer than {seconds:g} seconds")
-                content = b"".join(parts)
-                if key is not None and len(key) >= _SECRET:
-                    content = content.replace(key.encode(), b"[key]")
-                return response.status_code, {k.lower(): v for k, v in response.headers.items()}, content
+                        raise EndpointError(
+                            f"{connection.place}: gave an answer of more than {_MOST_BYTES >> 20} MB; "
+                            "ask for less at once, with max_tokens or batch"
+                        )
+                return response.status_code, {k.lower(): v for k, v in response.headers.items()}, b"".join(parts)
+        except EndpointError:  # a ValueError, too
+            raise
         except requests.exceptions.SSLError:
             raise EndpointError(f"{connection.place}: there is no safe connection (its certificate is wrong)") from None
         except requests.exceptions.ConnectTimeout:
             raise self._no_connection("no connection within 10 seconds") from None
         except requests.exceptions.Timeout:
-            raise _TryAgain(f"gave no answer within {seconds:g} seconds") from None
+            raise _TryAgain(f"gave no whole answer within {seconds:g} seconds") from None
         except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
             raise _TryAgain("broke off in the middle of an answer") from None
         except requests.exceptions.ConnectionError as error:
@@ -345,6 +378,13 @@ class Client:
             raise _TryAgain("broke off the connection") from None
         except (requests.exceptions.RequestException, ValueError) as error:
             raise EndpointError(f"{connection.place}: cannot be asked ({type(error).__name__})") from None
+
+    def _parsed(self, content: bytes) -> Any:
+        """Return the JSON document of a response, the key taken out of its strings; None where there is none."""
+        try:
+            return _masked(json.loads(content), _pattern_of(_key(self.connection.key_variable) or ""))
+        except (ValueError, RecursionError):
+            return None
 
     def _no_connection(self, words: str) -> Exception:
         """Return what to raise: where nothing was ever answered, waiting would be for nothing."""
@@ -369,7 +409,8 @@ def ask_each(
 ) -> Iterator[tuple[Job, Result]]:
     """Yield each job and what `ask` returns for it, as they are done, `n_threads` at a time.
 
-    After an error no job is begun; those that are running are waited for and yielded, then it is raised.
+    After an error no job is begun; those that are running are waited for and yielded, then it is raised. What is
+    interrupted waits for them a second.
     """
     stop, done, lock, waiting = threading.Event(), SimpleQueue[Any](), threading.Lock(), iter(jobs)
 
@@ -403,6 +444,10 @@ def ask_each(
                 failure = item[2]
     finally:
         stop.set()
+        end = time.monotonic() + _IN_FLIGHT_SECONDS
+        while running and (seconds := end - time.monotonic()) > 0:  # `ask` keeps what comes
+            with suppress(Empty):
+                running -= done.get(timeout=seconds) is None
     if failure is not None:
         raise failure
 
@@ -414,14 +459,32 @@ def about_tokens(text: str) -> int:
 
 
 def _key(variable: str) -> str | None:
-    return os.environ.get(variable, "").strip() or None
+    key = os.environ.get(variable, "").strip() or None
+    if key is not None and not re.fullmatch(r"[!-~]+", key):
+        wrong = "a line break" if len(key.splitlines()) > 1 else "a sign that is no ASCII letter, digit or mark"
+        raise EndpointError(f"the key in {variable} holds {wrong}: set it to the key alone")
+    return key
 
 
-def _parsed(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
+@cache
+def _pattern_of(key: str) -> re.Pattern[str] | None:
+    """Return what finds a key that an endpoint repeats, as it is or escaped; None for one that is no secret."""
+    if len(key) < _SECRET:
         return None
+    signs = (rf"(?:\\*{re.escape(sign)}|\\+u{ord(sign):04x}|%{ord(sign):02x}|&#{ord(sign)};)" for sign in key)
+    return re.compile("".join(signs), re.IGNORECASE)
+
+
+def _masked(value: Any, key: re.Pattern[str] | None) -> Any:
+    if key is None:
+        return value
+    if isinstance(value, str):
+        return key.sub("[key]", value)
+    if isinstance(value, list):
+        return [_masked(item, key) for item in value]
+    if isinstance(value, dict):
+        return {_masked(name, key): _masked(item, key) for name, item in value.items()}
+    return value
 
 
 def _reason(document: Any) -> str:

@@ -130,6 +130,58 @@ def remove_stale_drafts(folder: Path) -> None:
                 draft.unlink()
 
 
+_ADDED_TO: set[Path] = set()  # files that this process holds
+
+
+@contextmanager
+def one_run_at_a_time(path: Path) -> Iterator[None]:
+    """Let one run at a time add to the file `path` inside the ``with`` block; others wait, and say so once.
+
+    It ends with the run that holds it, however that ends. Where the file system has no locks, nobody waits.
+    """
+    if path in _ADDED_TO:
+        yield
+        return
+    file = _locked(path)
+    _ADDED_TO.add(path)
+    try:
+        yield
+    finally:
+        _ADDED_TO.discard(path)
+        with suppress(OSError):
+            if path.stat().st_size == 0:
+                path.unlink()
+        file.close()
+
+
+def _locked(path: Path) -> BinaryIO:
+    """Return `path`, opened and locked, where there are locks."""
+    import fcntl
+
+    has_waited = False
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("ab")
+        except OSError as error:
+            raise OutputError(f"cannot write to {path}: {error.strerror or error}; choose another --out") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:  # not removed meanwhile
+                return file
+        except BlockingIOError:
+            if not has_waited:
+                warnings.warn(f"another run adds to {path}; waiting for it, to take what it gets", stacklevel=3)
+            has_waited = True
+            time.sleep(_LOCK_PAUSE)
+        except OSError:
+            return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
 def is_running(process: int) -> bool:
     """Return whether a process of this number runs on this machine; True where that cannot be asked."""
     if os.name == "nt":  # where signal 0 is not a question

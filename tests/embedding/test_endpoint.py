@@ -75,7 +75,7 @@ def test_batches_that_came_are_kept_where_there_is_a_folder(server: Endpoint, tm
     assert np.array_equal(vectors, [_of(text) for text in TEXTS])
     assert len(server.bodies) == 4
     (kept,) = tmp_path.iterdir()
-    assert kept.suffix == ".npy"
+    assert kept.suffix == ".vectors"
     with feature_store(tmp_path):
         features(fit_encoder(name, corpus), corpus)
     assert len(server.bodies) == 4
@@ -107,3 +107,32 @@ def test_a_metric_of_vectors_takes_them(server: Endpoint) -> None:
     estimate = ta.fed(TEXTS[:25], TEXTS[25:], encoder=_name(server))
     assert f"encoder:openai:{MODEL}@{server.url}" in str(estimate.signature)
     assert KEY not in str(estimate.signature)
+
+
+def test_vectors_of_finished_corpora_are_not_asked_for_again_after_a_kill(server: Endpoint, tmp_path: Path) -> None:
+    first, second = Corpus.from_texts(TEXTS[:30]), Corpus.from_texts(TEXTS[20:])
+    name = _name(server)
+    with feature_store(tmp_path):
+        features(fit_encoder(name, first), first)
+    endpoint_encoder.cache_clear()  # as another process
+    server.bodies.clear()
+    with feature_store(tmp_path):
+        assert np.array_equal(features(fit_encoder(name, second), second), [_of(text) for text in TEXTS[20:]])
+    assert sorted(text for body in server.bodies for text in body["input"]) == TEXTS[30:]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ([], "gave empty vectors; check that tiny-chat gives embeddings"),
+        ([0.0, 0.0], "gave nothing but zeros for 8 of 8 texts"),
+        ([0.5, 0.5], "gave the same vector for all of 10 different texts"),
+    ],
+)
+def test_vectors_that_say_nothing_are_refused(server: Endpoint, tmp_path: Path, row: list[float], told: str) -> None:
+    endpoint_encoder.cache_clear()
+    corpus = Corpus.from_texts(TEXTS[:10])
+    server.change = lambda document: {"data": [{**each, "embedding": row} for each in document["data"]]}
+    with feature_store(tmp_path), pytest.raises(EndpointError, match=told):
+        features(fit_encoder(_name(server, "batch=8&concurrency=1"), corpus), corpus)
+    assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -177,6 +177,22 @@ def slow(seconds: float) -> Fault:
     def fault(handler: Handler) -> bool:
         time.sleep(seconds)
         return False
+
+    return fault
+
+
+def trickling(head: bytes, body: bytes) -> Fault:
+    """Answer in full at once with `head`, then a byte of `body` every 50 ms for ten seconds, never the last."""
+
+    def fault(handler: Handler) -> bool:
+        with suppress(OSError):
+            handler.wfile.write(head)
+            for number in range(200):
+                handler.wfile.write(body[number % len(body) :][:1])
+                handler.wfile.flush()
+                time.sleep(0.05)
+        handler.close_connection = True
+        return True
 
     return fault
 

@@ -1,13 +1,13 @@
 """Embeddings of an OpenAI-compatible endpoint, named as ``openai:MODEL@URL``.
 
-Each distinct text is sent once, in batches, also where several corpora share it. Batches that have come are kept beside
-the file that is being made, where there is one, so that an endpoint that fails in the middle loses none.
+Each distinct text is sent once, in batches, also where several corpora share it. Batches are kept when they come, in a
+file for each model where there is a folder, so that neither an endpoint that fails nor a kill makes one be paid twice.
 """
 
 import hashlib
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence, Set
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,9 +19,10 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.endpoints import Client, Connection, EndpointError, about_tokens, ask_each, settings_of
 from textassay.errors import OutputError, check_range
+from textassay.storage import one_run_at_a_time
 
 Vectors = npt.NDArray[np.float32]
-PART = ".part"  # how the file of batches ends
+_ENDING = ".vectors"
 _MOST_KEPT = 1 << 30  # bytes of vectors in memory; beyond, texts of further corpora may be sent again
 _DIGEST = 16  # bytes that stand for a text
 
@@ -84,33 +85,37 @@ class FittedEndpointEncoder:
 
     def encode(self, corpus: Corpus) -> Vectors:
         """Return one vector per text, shape (N, d), float32, as the endpoint gives them."""
-        return self.encode_beside(corpus, None)
+        return self.encode_in(corpus, None)
 
-    def encode_beside(self, corpus: Corpus, path: Path | None) -> Vectors:
-        """Return the vectors; batches are kept in a file beside `path`, to be removed when all have come.
+    def encode_in(self, corpus: Corpus, folder: Path | None) -> Vectors:
+        """Return the vectors; those that are kept in `folder` are not asked for, and new ones are kept there.
 
         Texts are lower-cased if the corpus is. An empty text is sent as a space, since endpoints refuse empty ones.
         """
         texts = corpus.texts_for_models()
         distinct = {_digest(text): text for text in sorted(set(texts)) or [""]}  # of no text, the dimension is needed
-        part = None if path is None else path.with_suffix(PART)
+        path = None if folder is None else folder / f"{self.key.split()[-1][:32]}{_ENDING}"
         with self._lock:
-            self._known |= _load(part)
-            self._ask_for(
-                {digest: text for digest, text in distinct.items() if digest not in self._known}, distinct, part
-            )
+            if not distinct.keys() <= self._known.keys():
+                with nullcontext() if path is None else one_run_at_a_time(path):
+                    self._known |= _load(path, distinct.keys() - self._known.keys())
+                    missing = {digest: text for digest, text in distinct.items() if digest not in self._known}
+                    self._ask_for(missing, distinct, path)
             found = {digest: self._known[digest] for digest in distinct}
             if sum(vector.nbytes for vector in self._known.values()) > _MOST_KEPT:
                 self._known.clear()
         widths = sorted({len(vector) for vector in found.values()})
-        if len(widths) != 1:
+        wrong = f"gave vectors of {widths} numbers, which must be equal" if len(widths) != 1 else ""
+        if not wrong and len(found) > 1 and (np.array([*found.values()]) == next(iter(found.values()))).all():
+            wrong = f"gave the same vector for all of {len(found)} different texts"
+        if wrong:
             self._known.clear()
-            if part is not None:
-                part.unlink(missing_ok=True)
-            raise EndpointError(f"{self._connection.place}: gave vectors of {widths} numbers, which must be equal")
+            if path is not None:
+                path.unlink(missing_ok=True)
+            raise EndpointError(f"{self._connection.place}: {wrong}")
         return np.array([found[_digest(text)] for text in texts], dtype=np.float32).reshape(len(texts), widths[0])
 
-    def _ask_for(self, missing: Mapping[bytes, str], wanted: Mapping[bytes, str], part: Path | None) -> None:
+    def _ask_for(self, missing: Mapping[bytes, str], wanted: Mapping[bytes, str], path: Path | None) -> None:
         """Ask for the vectors of texts, and keep each batch when it comes."""
         digests, size, writing = list(missing), self._connection.batch, threading.Lock()
         batches = [digests[start : start + size] for start in range(0, len(digests), size)]
@@ -118,7 +123,7 @@ class FittedEndpointEncoder:
         def ask(batch: Sequence[bytes], stop: threading.Event) -> None:
             vectors = self._ask([missing[digest] for digest in batch], stop)
             with writing:
-                _append(part, batch, vectors)
+                _append(path, batch, vectors)
                 self._known.update(zip(batch, vectors, strict=True))
 
         try:
@@ -126,7 +131,7 @@ class FittedEndpointEncoder:
                 pass
         except EndpointError as error:
             n_there = sum(digest in self._known for digest in wanted)
-            where = ", kept on disk: the same command goes on from there" if n_there and part is not None else ""
+            where = ", kept on disk: the same command goes on from there" if n_there and path is not None else ""
             raise EndpointError(f"embeddings of {n_there} of {len(wanted)} texts are there{where}; {error}") from None
 
     def _ask(self, texts: Sequence[str], stop: threading.Event) -> Vectors:
@@ -146,6 +151,11 @@ class FittedEndpointEncoder:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise EndpointError(f"{settings.place}: gave no finite vector for each of {len(texts)} texts") from None
+        n_zero = int((~vectors.any(axis=1)).sum())
+        if vectors.shape[1] == 0:
+            raise EndpointError(f"{settings.place}: gave empty vectors; check that {settings.model} gives embeddings")
+        if n_zero:
+            raise EndpointError(f"{settings.place}: gave nothing but zeros for {n_zero} of {len(texts)} texts")
         return vectors
 
 
@@ -166,8 +176,8 @@ def _append(path: Path | None, digests: Sequence[bytes], vectors: Vectors) -> No
         raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
 
 
-def _load(path: Path | None) -> dict[bytes, Vectors]:
-    """Return what an earlier run has kept; what it had begun to write last is cut off."""
+def _load(path: Path | None, wanted: Set[bytes]) -> dict[bytes, Vectors]:
+    """Return the vectors of the texts `wanted` that are kept; what a killed run had begun to write is cut off."""
     found: dict[bytes, Vectors] = {}
     if path is None or not path.exists():
         return found
@@ -178,7 +188,8 @@ def _load(path: Path | None) -> dict[bytes, Vectors]:
                 digests, vectors = (np.load(file, allow_pickle=False) for _ in range(2))
                 if vectors.ndim != 2 or vectors.dtype != np.float32 or digests.shape != (len(vectors), _DIGEST):
                     break
-                found.update(zip(map(bytes, digests), vectors, strict=True))
+                pairs = zip(map(bytes, digests), vectors, strict=True)
+                found.update((digest, vector.copy()) for digest, vector in pairs if digest in wanted)
                 end = file.tell()
         file.truncate(end)
     return found

@@ -30,7 +30,7 @@ from textassay.embedding.encoder import (
     FloatArray,
     PrecomputedEncoder,
 )
-from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
+from textassay.embedding.endpoint import FittedEndpointEncoder, endpoint_encoder
 from textassay.embedding.model_files import MINILM
 from textassay.endpoints import URL_VARIABLE, names_endpoint
 from textassay.errors import OptionError, OutputError
@@ -76,16 +76,16 @@ class FeatureStore:
         return self._features.get(key, lambda: read_only(make()))
 
     def _read_or_encode(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
+        if isinstance(encoder, FittedEndpointEncoder):
+            return read_only(encoder.encode_in(corpus, self._folder))
         if self._folder is None or not encoder.costly:
             return read_only(encoder.encode(corpus))
         name = blake2b(f"{encoder.key} {corpus.fingerprint}".encode(), digest_size=16).hexdigest()
         path = self._folder / f"{name}.npy"
         vectors = _read(path, len(corpus))
         if vectors is None:
-            in_parts = encoder if isinstance(encoder, FittedEndpointEncoder) else None
-            vectors = encoder.encode(corpus) if in_parts is None else in_parts.encode_beside(corpus, path)
+            vectors = encoder.encode(corpus)
             _write(path, vectors)
-            path.with_suffix(PART).unlink(missing_ok=True)
         return read_only(vectors)
 
 

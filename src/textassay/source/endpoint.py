@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -32,6 +33,7 @@ from textassay.endpoints import (
 from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.ngram.language_model import check_sample, refuse
 from textassay.seeding import stream
+from textassay.storage import one_run_at_a_time
 
 _ENDING = ".answers.jsonl"
 _AROUND = 8  # tokens that a template of a chat adds to a message, about
@@ -94,8 +96,7 @@ class KeptAnswers:
         self._answers: dict[int, Answer] = {}
         self._lock = threading.Lock()
         self._broken = False  # whether the last line of the file has no end
-        if path is not None and path.exists():
-            self._load(path)
+        self.read()
 
     def __contains__(self, number: int) -> bool:
         return number in self._answers
@@ -134,12 +135,14 @@ class KeptAnswers:
                 self._broken = True
                 raise OutputError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
-    def _load(self, path: Path) -> None:
-        """Take what earlier runs have kept; what a killed one had begun to write is no answer."""
+    def read(self) -> None:
+        """Take what other runs have kept; what a killed one had begun to write is no answer."""
+        if self.path is None or not self.path.exists():
+            return
         try:
-            content = path.read_bytes()
+            content = self.path.read_bytes()
         except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+            raise InputError(f"cannot read {self.path}: {error.strerror or error}") from None
         self._broken = not content.endswith(b"\n") and content != b""
         for line in content.split(b"\n"):
             try:
@@ -263,22 +266,26 @@ class EndpointModel:
 
         if before := ready():
             yield before
-        missing = [number for number in range(place, end) if number not in kept]
-        if not missing:
+        if place == end:
             return
-        try:
-            for _ in ask_each(
-                missing,
-                lambda number, stop: kept.add(number, self._ask(number, seed, stop)),
-                min(self.settings.concurrency, len(missing)),
-            ):
-                if now := ready():
-                    yield now
-        except EndpointError as error:
-            n_there = kept.n_of(end)
-            is_kept = n_there > 0 and kept.path is not None
-            where = ", kept on disk: the same command goes on from there" if is_kept else ""
-            raise type(error)(f"{n_there} of {end} answers are there{where}; {error}") from None
+        with nullcontext() if kept.path is None else one_run_at_a_time(kept.path):
+            kept.read()
+            missing = [number for number in range(place, end) if number not in kept]
+            try:
+                for _ in ask_each(
+                    missing,
+                    lambda number, stop: kept.add(number, self._ask(number, seed, stop)),
+                    min(self.settings.concurrency, len(missing)),
+                ):
+                    if now := ready():
+                        yield now
+            except EndpointError as error:
+                n_there = kept.n_of(end)
+                is_kept = n_there > 0 and kept.path is not None
+                where = ", kept on disk: the same command goes on from there" if is_kept else ""
+                raise type(error)(f"{n_there} of {end} answers are there{where}; {error}") from None
+        if now := ready():
+            yield now
 
     def estimate(self, n: int, start: int = 0) -> Requests:
         """Return what answers from `start` to before `n` will take; tokens by the lengths of prompts."""

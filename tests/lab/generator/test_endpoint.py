@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -226,6 +228,92 @@ def test_the_key_stands_nowhere(server: Endpoint, tmp_path: Path, caplog: pytest
     spoken = [repr(raised.value), model.name, model.key, model.note([answer]), repr(vars(model)), caplog.text]
     spoken += [repr(vars(model._client)), *(path.read_text() for path in tmp_path.rglob("*") if path.is_file())]
     assert not any(KEY in words for words in spoken)
+
+
+ODD = "sk-te+st/0123456789-not-a-real-key"
+ESCAPED = {
+    "a stroke": ODD.replace("/", "\\/"),
+    "a number": ODD.replace("+", "\\u002b"),
+    "every sign": "".join(f"\\u{ord(sign):04X}" for sign in ODD),
+    "twice": ODD.replace("+", "\\\\u002b").replace("/", "\\\\/"),
+    "of addresses": ODD.replace("+", "%2B").replace("/", "%2f"),
+}
+
+
+@pytest.mark.parametrize("escaped", ESCAPED.values(), ids=ESCAPED)
+def test_a_key_that_is_escaped_stands_nowhere(
+    server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, escaped: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", ODD)
+    text = '{"choices": [{"message": {"content": "you sent KEY."}, "finish_reason": "stop"}]}'
+    server.always = faults.status(200, text.replace("KEY", escaped))
+    model = _model(server, tmp_path)
+    (answer,) = model.answers(1, seed=0)
+    assert answer.text == "you sent [key]."
+    server.always = faults.status(400, '{"error": {"message": "bad header KEY."}}'.replace("KEY", escaped))
+    with pytest.raises(EndpointError, match=r"bad header \[key\]\."):
+        model.answers(2, seed=0)
+    (kept,) = tmp_path.iterdir()
+    assert json.loads(kept.read_text())["text"] == "you sent [key]."
+
+
+@pytest.mark.parametrize("key", ["sk-first-line\nsecond-line", "sk-näh-0123456789"])
+def test_a_key_that_no_header_takes_is_named(server: Endpoint, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(EndpointError, match=r"the key in OPENAI_API_KEY holds a (line break|sign)") as raised:
+        _model(server).answers(1, seed=0)
+    assert key[:6] not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [(b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"), (b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n", b" ")],
+    ids=["headers", "body"],
+)
+def test_a_timeout_is_one_for_the_whole_request(server: Endpoint, head: bytes, body: bytes) -> None:
+    server.always = faults.trickling(head, body)
+    begun = time.monotonic()
+    with pytest.raises(EndpointError, match=r"gave no whole answer within 0\.5 seconds"):
+        _model(server, timeout=0.5, retries=0).answers(1, seed=0)
+    assert time.monotonic() - begun < 3
+
+
+def test_an_answer_that_is_too_large_is_named(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textassay.endpoints._MOST_BYTES", 1 << 20)
+    server.always = faults.status(200, " " * (3 << 20))
+    with pytest.raises(EndpointError, match="gave an answer of more than 1 MB; ask for less at once"):
+        _model(server).answers(1, seed=0)
+
+
+def test_two_equal_runs_at_once_pay_each_answer_once(server: Endpoint, tmp_path: Path) -> None:
+    server.delay = lambda number: 0.02
+    server.change = _numbered()  # an endpoint that heeds no seed
+    code = (
+        "from textassay.source.endpoint import EndpointModel, EndpointSettings;"
+        "from pathlib import Path; import json;"
+        f"settings = EndpointSettings(model={MODEL!r}, url={server.url!r}, prompt={PROMPT!r});"
+        f"answers = EndpointModel(settings, folder=Path({str(tmp_path)!r})).answers(30, seed=0);"
+        "print(json.dumps([answer.text for answer in answers]))"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    (first, said_first), (second, said_second) = (run.communicate() for run in runs)
+    assert json.loads(first) == json.loads(second)
+    assert len(server.bodies) == 30
+    assert (said_first + said_second).count("another run adds to") == 1
+
+
+def test_what_is_interrupted_keeps_the_answers_that_come_within_a_second(server: Endpoint, tmp_path: Path) -> None:
+    server.delay = lambda number: 0.0 if number == 0 else 0.5
+    model = _model(server, tmp_path, concurrency=3)
+    parts = model.draw(0, 9, seed=0)
+    next(parts)
+    begun = time.monotonic()
+    parts.close()
+    assert time.monotonic() - begun < 2
+    assert model.kept(0).n_of(9) == len(server.bodies) > 1
 
 
 def test_answers_that_are_not_as_they_should_be_are_kept_and_named(server: Endpoint) -> None:
