@@ -85,7 +85,7 @@ def test_configuration_values(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(
         "real: r.txt\nreal-heldout: h.txt\ngenerators: {a: 1.txt, b: 2.txt}\nmetrics: [dd, bleu(order=4)]\n"
-        "lowercase: true\nlevel: 0.9\nfail-if: dd>0.3\ntrain:\n",
+        "lowercase: true\nlevel: 0.9\nfail-if: dd>0.3\n",
         encoding="utf-8",
     )
     names = ("real", "real-heldout", "generators", "metrics", "lowercase", "level", "fail-if", "train")

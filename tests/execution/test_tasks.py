@@ -1,14 +1,16 @@
 """Tasks without a cluster: one after another, or by threads, as they end."""
 
+import socket
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
-from textassay.errors import MissingExtraError
+from textassay.errors import MissingExtraError, OptionError
 from textassay.execution.cluster import cluster
 from textassay.execution.tasks import map_in_order, map_tasks, stream_tasks
 from textassay.execution.threads import parallel_map, recorded_warnings, workers
@@ -67,6 +69,19 @@ def test_an_error_ends_it_and_tasks_that_wait_are_dropped(n_workers: int) -> Non
     with workers(n_workers), pytest.raises(ValueError, match="two"):
         list(map_tasks(task, range(1000), threads=True))
     assert len(begun) < 20
+
+
+def test_a_cluster_that_nobody_serves_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, shutdown=lambda: None))
+    with socket.socket() as unheard:  # bound, and not listening
+        unheard.bind(("127.0.0.1", 0))
+        port = unheard.getsockname()[1]
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+            with (
+                pytest.raises(OptionError, match=f"no Ray cluster answers at {address}: connection refused"),
+                cluster(address),
+            ):
+                pass
 
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,3 +194,23 @@ def test_what_is_computed_once_is_computed_once(texts: dict[str, list[str]]) -> 
     assert calls == [1]
     metrics[0](corpora["same"], corpora["real"])  # outside of a comparison nothing is kept
     assert calls == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("result", "bounds", "message"),
+    [
+        (KeyError("boom"), (0, 1), "the metric 'mine' raised KeyError: 'boom'"),
+        ("many", (0, 1), "the metric 'mine' raised ValueError: could not convert string to float: 'many'"),
+        (3.0, (0, 1), "the metric 'mine' gave 3, beyond its bounds of 0 and 1: declare others, or none"),
+        (3.0, None, "the metric 'mine': bounds must be its least and largest value, as (0, 1), got None"),
+        (3.0, (1, 0), "the metric 'mine': bounds must be its least and largest value, as (0, 1), got (1, 0)"),
+    ],
+)
+def test_what_is_wrong_with_a_metric_names_it(result: Any, bounds: Any, message: str) -> None:
+    def mine(generated: ta.Corpus, real: ta.Corpus) -> Any:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    with pytest.raises(ta.TextassayError, match=f"^{re.escape(message)}$"):
+        ta.declare_metric("mine", bounds=bounds)(mine)(["a b"] * 5, ["a c"] * 5)

@@ -37,6 +37,8 @@ def _limit(value: float, low: float | None, high: float | None, *, limit: float 
         (_limit(0.05, None, None), False, False),
         (_limit(math.nan, None, None), True, True),
         (_limit(math.nan, None, None, is_least=True), True, True),
+        (_limit(-math.inf, None, None), True, True),
+        (_limit(math.inf, None, None, is_least=True), True, True),
     ],
 )
 def test_the_rule_is_about_the_whole_interval(limit: Any, is_broken: bool, is_broken_strictly: bool) -> None:

@@ -1,6 +1,5 @@
 """``textassay compare``: read the texts, measure, print, write."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +17,7 @@ from textassay.cli.options import (
     split_models,
     summary_file,
 )
+from textassay.cli.results import save_or_keep, then
 from textassay.errors import OptionError
 from textassay.inspection.finding import HELDOUT
 from textassay.inspection.finding import REAL as FLOOR
@@ -124,12 +124,11 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
                 out=self.out,
                 progress=progress,
             )
-            if self.out is not None:
-                from textassay.comparison.document import write_report
-
-                texts = {name: file.texts for name, file in files.items()}
-                write_report(comparison, self.out, texts={**(comparison.texts or {}), **texts} if models else texts)
-        self._print(comparison)
+        texts = {name: file.texts for name, file in files.items()}
+        if models:
+            texts = {**(comparison.texts or {}), **texts}
+        with then(lambda: self._save(comparison, texts)):
+            self._print(comparison)
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         failures = _failures(comparison, zip(conditions, measured, strict=True))
@@ -139,8 +138,16 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
 
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
         for failure in failures:
-            print(f"textassay: --fail-if {failure}", file=sys.stderr)
+            print_line(f"--fail-if {failure}")
         return int(bool(failures))
+
+    def _save(self, comparison: "Comparison", texts: "Mapping[str, Sequence[str]]") -> None:
+        """Write the report, if asked for."""
+        if self.out is None:
+            return
+        from textassay.comparison.document import write_report
+
+        save_or_keep(lambda folder: write_report(comparison, folder, texts=texts), self.out)
 
     def _print(self, comparison: "Comparison") -> None:
         if self.json:

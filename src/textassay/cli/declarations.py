@@ -216,8 +216,9 @@ def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[
     for key, value in _load(path).items():
         if key not in options:
             raise OptionError(f"{path}: {unknown_name('key', str(key), options)}")
-        if value is not None:
-            settings[options[key]] = _value(path, key, value, may_repeat=options[key] in repeated)
+        if value is None or value in ([], {}):
+            raise OptionError(f"{path}: '{key}' has no value: give one, or leave the key out")
+        settings[options[key]] = _value(path, key, value, may_repeat=options[key] in repeated)
     return settings
 
 

@@ -12,7 +12,7 @@ from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Tables
 from textassay.cli.messages import print_line, say_notes
 from textassay.cli.options import check_sources, parse_generators, read_table, split_models
-from textassay.cli.results import print_result
+from textassay.cli.results import print_result, save_or_keep, then
 from textassay.errors import TooFewSentencesError
 from textassay.inspection.finding import REAL as FLOOR
 from textassay.settings import Explaining
@@ -97,15 +97,16 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
             "explanations": [explanation.to_dict() for explanation in explanations],
         }
         page = explanation_document(explanations, top=self.top, draws=drawn.draws)
-        if self.out is not None:
-            self._write(self.out, document, page)
-        print_result(page, document, as_json=self.json)
+        with then(lambda: self._write(self.out, document, page)):
+            print_result(page, document, as_json=self.json)
         if self.out is not None and not self.quiet:
             print_line(f"the explanation is in {self.out / 'explain.txt'} and explain.json")
         return 0
 
-    def _write(self, folder: Path, values: Mapping[str, Any], page: "Document") -> None:
-        """Write ``explain.json``, ``explain.txt``, ``explain.md``, ``explain.html`` and the figures into `folder`."""
+    def _write(self, out: Path | None, values: Mapping[str, Any], page: "Document") -> None:
+        """Write ``explain.json``, ``explain.txt``, ``explain.md``, ``explain.html`` and the figures, if asked for."""
+        if out is None:
+            return
         from rich.console import Console
 
         from textassay.report.files import document_files
@@ -118,4 +119,5 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
             "explain.json": json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
             "explain.txt": text.getvalue().lstrip("\n"),
         }
-        write_files(folder, {**contents, **document_files(page, stem="explain")})
+        files = {**contents, **document_files(page, stem="explain")}
+        save_or_keep(lambda folder: write_files(folder, files), out)

@@ -4,7 +4,7 @@ A command's file is imported when the command is run, and what it needs of the l
 and mistakes are answered at once.
 
 Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if`` condition holds; 2 the input or the
-options are wrong; 130 interrupted; 143 terminated.
+options are wrong; 70 a fault of the program; 130 interrupted; 141 nobody read on; 143 terminated.
 """
 
 import gc
@@ -24,7 +24,7 @@ from typing import Annotated, Any
 import typer
 
 from textassay.cli.adapter import Group, Places, add_command, add_group, add_sub_commands
-from textassay.cli.messages import heeding_termination, ignore_signals, show_warning, tell
+from textassay.cli.messages import heeding_signals, ignore_signals, show_warning, tell
 from textassay.corpus.limits import input_limits
 from textassay.extensions import extensions
 
@@ -127,11 +127,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:  # the process ends with this command
         gc.set_threshold(5_000)  # what is loaded stays; to look through it for garbage takes a tenth of the time
     debug = "--debug" in words or bool(os.environ.get("TEXTASSAY_DEBUG"))
+    _open_streams()
+    if not os.environ.get("COLUMNS", "80").isdecimal() or int(os.environ.get("COLUMNS", "80")) == 0:
+        del os.environ["COLUMNS"]  # a width that shows nothing
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with heeding_termination(), warnings.catch_warnings(), input_limits():
+        with heeding_signals(), warnings.catch_warnings(), input_limits():
             warnings.showwarning = show_warning
             status = _run(words)
             sys.stdout.flush()
@@ -144,6 +147,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ignore_signals()  # all is done: a signal would only take its status away
             gc.freeze()  # what is loaded is not taken apart at the end, which takes as long as loading half of it
     return status
+
+
+def _open_streams() -> None:
+    """Let standard streams that are closed lead nowhere, before a file of ours is opened under one's number."""
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 @cache  # who calls `main` again and again does not wait for all options to be read each time

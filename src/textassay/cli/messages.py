@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from textassay.errors import NotPutError, OutputError, TextassayError, is_out_of_memory, missing_extra, unknown_name
+from textassay.errors import NotPutError, TextassayError, is_out_of_memory, missing_extra, unknown_name
 from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
 _LONGEST_LINE = 4000
+
+_BROKEN_PIPE = 141  # what a shell reports of a program that a closed pipe ends
+_FAULT = 70  # of the program itself, as in sysexits.h
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
@@ -34,21 +37,34 @@ class Terminated(KeyboardInterrupt):
     """The process was asked to end (SIGTERM), which stops a command as Ctrl-C does."""
 
 
+_received: list[KeyboardInterrupt] = []  # signals of this command, whatever became of what they raised
+
+
 @contextlib.contextmanager
-def heeding_termination() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated` inside the ``with`` block; it does nothing outside the main thread."""
+def heeding_signals() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` inside the ``with`` block, and note it and Ctrl-C for `tell`.
+
+    Libraries may catch what a signal raises, and fail later of what was left undone. Outside the main thread it does
+    nothing.
+    """
+    _received.clear()
 
     def stop(number: int, frame: object) -> None:
-        raise Terminated
+        _received.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+        raise _received[-1]
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def ignore_signals() -> None:
@@ -61,6 +77,9 @@ def ignore_signals() -> None:
 def tell(error: BaseException) -> int:
     """Say in one line on standard error what `error` means to the user, and return the exit status."""
     interruption = _interruption(error)
+    if interruption is None and not isinstance(error, TextassayError) and _received:
+        interruption = _received[-1]
+    _received.clear()
     if interruption is not None:
         ignore_signals()
         is_terminated = isinstance(interruption, Terminated)
@@ -68,8 +87,8 @@ def tell(error: BaseException) -> int:
         print_line(f"{word}; run the same command again (with --out it resumes where it stopped)")
         return 143 if is_terminated else 130
     if isinstance(error, BrokenPipeError):
-        _drop_output()
-        return 1
+        drop_output()
+        return _BROKEN_PIPE
     error = missing_extra(error) or error
     if isinstance(error, TextassayError):
         print_line(f"error: {error}")
@@ -82,21 +101,12 @@ def tell(error: BaseException) -> int:
         print_line(f"error: out of memory{reason}; fewer sentences or workers need less")
         return 1
     if isinstance(error, OSError):
-        _drop_output()
+        drop_output()
         place = "" if error.filename is None else f"{error.filename}: "
         print_line(f"error: {place}{(error.strerror or str(error)).lower()}")
         return 2
     print_line(f"error: {type(error).__name__}: {error}; this is a bug, please report it (--debug shows where)")
-    return 1
-
-
-@contextlib.contextmanager
-def not_saved() -> Iterator[None]:
-    """Say of what cannot be written inside the ``with`` block that it was printed all the same."""
-    try:
-        yield
-    except OutputError as error:
-        raise OutputError(f"{error}; the results were printed, but they are not saved") from error
+    return _FAULT
 
 
 def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
@@ -161,7 +171,7 @@ def show_warning(
     print_line(f"warning: {message}")
 
 
-def _drop_output() -> None:
+def drop_output() -> None:
     """Point standard output nowhere, so that what is left in its buffer raises no second error at exit."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = sys.stdout.fileno()
@@ -242,7 +252,7 @@ class _Lines:
             now = time.monotonic()
             if now - self._last >= after:
                 self._last = now
-                print(f"textassay: {self._line}", file=sys.stderr, flush=True)
+                print_line(self._line)
 
     def stop(self) -> None:
         self._stopped.set()

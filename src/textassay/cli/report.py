@@ -8,7 +8,7 @@ from typer import Argument
 
 from textassay.cli.declarations import MaxInput, Output
 from textassay.cli.options import check_writable
-from textassay.cli.results import print_result, save_result
+from textassay.cli.results import print_result, save_or_keep, save_result, then
 from textassay.errors import OptionError
 from textassay.storage import with_addresses
 
@@ -44,16 +44,16 @@ class Report(Output):
 
         folder = self.out or self.folders[0]
         check_writable(folder)
-        write_report(comparison, folder)
         screen = screen_document(comparison, where=with_addresses(folder / "report.html"), console=Console())
-        print_result(screen, comparison.to_dict(), as_json=self.json)
+        with then(lambda: save_or_keep(lambda place: write_report(comparison, place), folder)):
+            print_result(screen, comparison.to_dict(), as_json=self.json)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:
         from textassay.comparison.side_by_side import side_by_side
 
         document = side_by_side(comparisons)
-        save_result(self.out, document, "changes", {}, quiet=self.json)
-        print_result(document, document.to_dict(), as_json=self.json)
+        with then(lambda: save_result(self.out, document, "changes", {}, quiet=self.json)):
+            print_result(document, document.to_dict(), as_json=self.json)
 
     def _names(self) -> list[str]:
         """Return the folders' names, with as many of their parents as tell them apart."""

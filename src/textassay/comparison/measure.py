@@ -11,6 +11,7 @@ Generators, metrics and the version of textassay may change.
 
 import hashlib
 import json
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -114,6 +115,7 @@ class EstimateStore:
         self._memory: dict[str, tuple[Estimate, tuple[str, ...]]] = {}
         self._new_folders: list[Path] = []  # folders that were not there before, inner ones first
         self._written: list[Path] = []
+        self._is_full = False
         if folder is not None:
             with _writing(folder):
                 self._new_folders = [each for each in (folder, *folder.parents) if not each.exists()]
@@ -155,19 +157,26 @@ class EstimateStore:
             return None
 
     def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> Estimate:
-        """Store `estimate` and its warnings under `key`, and return it, its evidence where it is stored."""
+        """Store `estimate` and its warnings under `key`, and return it, its evidence where it is stored.
+
+        Where the disk is full the run goes on: what was computed is worth more than what is kept of it.
+        """
         if self._folder is None:
             self._memory[key] = (estimate, warnings)
             return estimate
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
-        with self._file(f"{key}.npz") as file:
-            np.savez(
-                file,
-                document=np.array(document),
-                **{name: array for name, array in arrays.items() if array is not None},
-            )
+        try:
+            with self._file(f"{key}.npz") as file:
+                np.savez(
+                    file,
+                    document=np.array(document),
+                    **{name: array for name, array in arrays.items() if array is not None},
+                )
+        except OutputError as error:
+            self._go_on(error)
+            return estimate
         return replace(estimate, evidence=estimate.evidence and StoredEvidence(self._folder / f"{key}.npz"))
 
     def load_document(self, key: str) -> Any:
@@ -184,8 +193,16 @@ class EstimateStore:
         """Store a JSON-ready document under `key`."""
         if self._folder is None:
             return
-        with self._file(f"{key}.json") as file:
-            file.write(json.dumps({"checksum": _checksum(document), "document": document}).encode("ascii"))
+        try:
+            with self._file(f"{key}.json") as file:
+                file.write(json.dumps({"checksum": _checksum(document), "document": document}).encode("ascii"))
+        except OutputError as error:
+            self._go_on(error)
+
+    def _go_on(self, error: OutputError) -> None:
+        if not self._is_full:
+            warnings.warn(f"{error}; the run goes on, but what it computes is not kept there", stacklevel=3)
+        self._is_full = True
 
     @contextmanager
     def _file(self, name: str) -> Iterator[BinaryIO]:

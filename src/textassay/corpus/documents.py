@@ -6,6 +6,7 @@
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,19 @@ def _check_nodes(root: yaml.Node, place: str) -> None:
         elif id(node) not in sizes:
             if len(open_nodes) == _DEPTH:
                 raise InputError(f"{place}: the YAML is nested too deeply; {_DEPTH} levels are allowed")
+            _check_keys(node, place)
             open_nodes.add(id(node))
             stack.append((node, True))
             stack.extend((part, False) for part in _parts(node))
+
+
+def _check_keys(node: yaml.Node, place: str) -> None:
+    """Raise where a mapping has a key twice, one of which would be dropped."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    keys = Counter((key.tag, key.value) for key, _ in pairs if isinstance(key, yaml.ScalarNode) and key.value != "<<")
+    for (_, key), number in keys.items():
+        if number > 1:
+            raise InputError(f"{place}, line {node.start_mark.line + 1}: the YAML has the key '{key}' {number} times")
 
 
 def _parts(node: yaml.Node) -> list[yaml.Node]:

@@ -11,6 +11,7 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import traceback
@@ -41,6 +42,7 @@ _AHEAD = 2  # tasks handed out for each that can run: the next one waits where t
 _KEPT = 16  # objects that a process keeps open
 _SECONDS_BETWEEN_LOOKS = 1.0
 _PREFIX = "textassay-ray-"
+_REACHED_SECONDS = 20.0
 _NO_MORE: Any = object()
 
 _Bytes = npt.NDArray[np.uint8]
@@ -127,6 +129,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
 def _init(ray: Any, address: str, folder: Path | None) -> None:
     """Join the cluster at `address`; where it is empty, start one whose files lie in `folder`."""
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    _check_reached(address)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -138,6 +141,20 @@ def _init(ray: Any, address: str, folder: Path | None) -> None:
     except Exception as error:  # of many kinds
         where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
         raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
+
+
+def _check_reached(address: str) -> None:
+    """Raise where nothing answers at ``HOST:PORT`` or ``ray://HOST:PORT``: Ray itself waits for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = (
+            "no answer" if isinstance(error, TimeoutError) else str(getattr(error, "strerror", None) or error).lower()
+        )
+        raise OptionError(f"no Ray cluster answers at {address}: {reason}; check the address") from None
 
 
 def _new_folder() -> Path:

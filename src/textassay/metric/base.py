@@ -44,7 +44,9 @@ from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
+    InputError,
     OptionError,
+    TextassayError,
     TooFewSentencesError,
     UnavailableError,
     check_range,
@@ -345,7 +347,9 @@ class Metric:
         given = {"level": self.level, "seed": seed, **self.settings}
         accepted = inspect.signature(declaration.compute).parameters
         settings = {name: value for name, value in given.items() if name in accepted}
-        computed = _as_computed(declaration.compute(generated, real, **settings), generated)
+        with _named(declaration):
+            computed = _as_computed(declaration.compute(generated, real, **settings), generated)
+            _check_value(declaration, computed.value)
         if computed.undefined is not None:
             warnings.warn(f"{self.name} is undefined: {computed.undefined}", RuntimeWarning, stacklevel=2)
         if computed.caution is not None:
@@ -451,8 +455,9 @@ def declare_metric(
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
-        if not str(compute.__module__).startswith("textassay."):
+        if _is_own(compute):
             _check_name(name)
+            _check_bounds(name, bounds)
         declaration = Declaration(
             name=name,
             summary=summary or (inspect.getdoc(compute) or name).split("\n")[0].rstrip("."),
@@ -655,6 +660,40 @@ def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, *
 @cache
 def _version() -> str:
     return version("textassay")
+
+
+def _is_own(compute: Callable[..., Any]) -> bool:
+    """Return whether a metric's function is the user's."""
+    return str(compute.__module__).partition(".")[0] not in ("textassay", "textassay_lab")
+
+
+def _check_bounds(name: str, bounds: object) -> None:
+    numbers = bounds if isinstance(bounds, tuple | list) else ()
+    if len(numbers) != 2 or not all(isinstance(each, int | float) for each in numbers) or not numbers[0] < numbers[1]:
+        raise OptionError(f"the metric '{name}': bounds must be its least and largest value, as (0, 1), got {bounds!r}")
+
+
+def _check_value(declaration: Declaration, value: float) -> None:
+    low, high = declaration.bounds
+    if _is_own(declaration.compute) and not math.isnan(value) and not low <= value <= high:
+        raise InputError(
+            f"the metric '{declaration.name}' gave {value:g}, beyond its bounds of {low:g} and {high:g}: "
+            "declare others, or none"
+        )
+
+
+@contextmanager
+def _named(declaration: Declaration) -> Iterator[None]:
+    """Name a metric of the user's own in what it raises; what ours raise is a fault of the program."""
+    try:
+        yield
+    except TextassayError:
+        raise
+    except Exception as error:
+        if not _is_own(declaration.compute):
+            raise
+        words = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise InputError(f"the metric '{declaration.name}' raised {words}") from error
 
 
 def _as_computed(result: Any, generated: Corpus) -> Computed:

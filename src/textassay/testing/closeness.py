@@ -46,7 +46,7 @@ class Limit:
 
     def is_broken(self, *, strict: bool) -> bool:
         """Return whether the rule of the module says that the text is not close; undefined is never close."""
-        if math.isnan(self.value):
+        if not math.isfinite(self.value):
             return True
         low, high = (self.value if end is None else end for end in (self.low, self.high))
         if self.is_least:
@@ -56,7 +56,7 @@ class Limit:
     def line(self, level: float) -> str:
         """Return the value, its interval, the limit and what real text scores, in a line."""
         allowed = f"at {'least' if self.is_least else 'most'} {self.limit:g} allowed"
-        if math.isnan(self.value):
+        if not math.isfinite(self.value):
             return f"{self.of} has no value ({self.reason or 'it is undefined on this text'}), {allowed}"
         width = None if self.low is None or self.high is None else (self.high - self.low) / 2
         places = max(decimals(self.value, width), 2)
@@ -154,7 +154,7 @@ def assert_close(
     check = Check(found, strict, level)
     if strict:
         for limit in found:
-            if limit.low is None and not math.isnan(limit.value):
+            if limit.low is None and math.isfinite(limit.value):
                 raise OptionError(f"strict needs an interval, and {limit.metric} has none here")
     checks.append(check)
     if check.broken:

@@ -10,7 +10,7 @@ from typer import Argument
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Computing, Json, MaxInput, MaxText
 from textassay.cli.options import check_writable
-from textassay.cli.results import print_result, save_result
+from textassay.cli.results import print_result, save_result, then
 from textassay.fields import Above
 from textassay.settings import Level, Seed
 
@@ -53,11 +53,11 @@ class Discrepancy(Computing):
         names = {"model_p": self.model_p, "model_q": self.model_q}
         values = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
         document = discrepancy_document(estimates)
-        print_result(document, values, as_json=self.json)
         log_ratios = dict(zip("pq", estimates.log_ratios, strict=True))
         contents: dict[str, Content] = {
             "discrepancy.json": json.dumps(values, indent=1, allow_nan=False),
             "log-ratios.npz": lambda file: np.savez(file, **cast(Any, log_ratios)),
         }
-        save_result(self.out, document, "discrepancy", contents, quiet=self.quiet)
+        with then(lambda: save_result(self.out, document, "discrepancy", contents, quiet=self.quiet)):
+            print_result(document, values, as_json=self.json)
         return 0

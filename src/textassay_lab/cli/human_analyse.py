@@ -10,7 +10,7 @@ from typer import Argument
 from textassay.cli.adapter import option
 from textassay.cli.declarations import MaxInput, MaxText, Printing
 from textassay.cli.messages import print_line
-from textassay.cli.results import print_result, save_result
+from textassay.cli.results import print_result, save_result, then
 from textassay.errors import OptionError
 from textassay.settings import Level, Seed
 from textassay_lab.cli.human_next_word import Database
@@ -66,9 +66,9 @@ class Analyse(Printing):
         for warning in analysis.warnings if self.json else ():
             print_line(f"warning: {warning}")
         document = analysis_document(analysis)
-        print_result(document, {"file": str(self.file), **analysis.to_dict()}, as_json=self.json)
         values = json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        save_result(self.out, document, "analysis", {"analysis.json": values})
+        with then(lambda: save_result(self.out, document, "analysis", {"analysis.json": values})):
+            print_result(document, {"file": str(self.file), **analysis.to_dict()}, as_json=self.json)
         return 0
 
     def _included(self, judgements: "Judgements") -> "Judgements":
