@@ -16,6 +16,7 @@ from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts
 from textassay.corpus.limits import input_limits as input_limits
 from textassay.corpus.text_file import TextFile as TextFile
 from textassay.corpus.texts import read_texts as read_texts
+from textassay.errors import FindingWarning as FindingWarning
 from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate
 from textassay.estimate import Evidence as Evidence

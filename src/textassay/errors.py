@@ -42,6 +42,10 @@ class OutputError(TextassayError, ValueError):
     """A result cannot be written to the path given."""
 
 
+class FindingWarning(UserWarning):
+    """What was found in texts moves their values, or widens them; `Estimate.findings` says it in full."""
+
+
 class NotPutError(OutputError):
     """Results are made, and are in a folder of this machine, but could not be put at their address."""
 

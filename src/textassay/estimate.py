@@ -1,7 +1,7 @@
 """What a metric returns: a value with its interval, sizes, settings and the evidence behind it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,6 +91,9 @@ class Estimate(Displayed):
         Further results, JSON-ready.
     evidence
         Arrays behind the value; not part of `to_dict`.
+    findings
+        What must be known of its texts, each a `Finding`: whether they depend on each other, what both sides share, how
+        few they are. Of an estimate in a comparison none: it has them itself. Not part of `to_dict`.
     """
 
     metric: str
@@ -102,6 +105,7 @@ class Estimate(Displayed):
     signature: Signature
     details: Mapping[str, Any] = field(default_factory=dict)
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    findings: Sequence[Any] = field(default=(), repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value

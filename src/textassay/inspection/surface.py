@@ -421,6 +421,20 @@ class Pair:
         )
 
 
+def plain_surface(corpus: Corpus) -> Surface:
+    """Return a corpus without traits, which take longest, for checks of its texts as a whole."""
+    n_types, n = len(corpus.vocabulary), len(corpus)
+    none = np.zeros(n, dtype=np.uint32)
+    keys = sentence_keys(corpus)
+    types = np.zeros(n_types, dtype=np.uint32)
+    return Surface(corpus, corpus, types, none, none, none, np.zeros(n, dtype=np.bool_), keys, _weight(corpus, keys))
+
+
+def _weight(corpus: Corpus, keys: Keys) -> float:
+    some = keys[corpus.lengths > 0]
+    return n_distinct(some) / len(some) if len(some) else 1.0
+
+
 def surfaces(corpora: list[Corpus]) -> list[Surface]:
     """Return the surface of each corpus; the corpora, at least one, share vocabulary and tokeniser."""
     words = _in_words(corpora) if not corpora[0].separator else corpora
@@ -499,9 +513,7 @@ def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
     if words.tokenizer.split("+")[0] != "whitespace":
         shown |= np.fromiter(map(marker_traits, words.texts), dtype=np.uint32, count=len(words))
     keys = sentence_keys(corpus)
-    some = keys[corpus.lengths > 0]
-    weight = n_distinct(some) / len(some) if len(some) else 1.0
-    return Surface(corpus, words, traits, shown, first, last, mostly_upper, keys, weight)
+    return Surface(corpus, words, traits, shown, first, last, mostly_upper, keys, _weight(corpus, keys))
 
 
 def _split_numbers(bits: Bits, starts: npt.NDArray[np.int64]) -> Bits:

@@ -44,6 +44,7 @@ from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
+    FindingWarning,
     InputError,
     OptionError,
     TextassayError,
@@ -54,7 +55,11 @@ from textassay.errors import (
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.fields import Between
+from textassay.inspection.beside_a_value import GENERATED, findings_beside, warning_of
+from textassay.inspection.checks import few_sentences
 from textassay.inspection.dependence import Dependence, Examined
+from textassay.inspection.finding import Findings
+from textassay.inspection.within import examine_real
 from textassay.resampling.jackknife import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
@@ -599,11 +604,23 @@ def _measured(
     """Return the estimate; of a metric that does not look at real text, without its size."""
     if real is None:
         estimate = metric.estimate(generated, generated, seed=seed)
-        return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+        estimate = replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+        few = few_sentences(generated, GENERATED)
+        return _told(estimate, Findings([] if few is None else [few]))
     if generated is real:
-        return metric.estimate(generated, real, seed=seed)
+        estimate = metric.estimate(generated, real, seed=seed)
+        return _told(estimate, findings_beside(Examined.of(generated, real, independent=True)))
     check_corpora(generated, real, metric=metric.declaration.name)
-    return metric.estimate_examined(Examined.of(generated, real, independent=independent), seed=seed)
+    within = None if independent else examine_real(real)
+    texts = Examined.of(generated, real, within=within, independent=independent)
+    return _told(metric.estimate_examined(texts, seed=seed), findings_beside(texts, within=within))
+
+
+def _told(estimate: Estimate, findings: Findings) -> Estimate:
+    """Return the estimate with what was found in its texts, the warnings of which are one of Python, too."""
+    if message := warning_of(findings):
+        warnings.warn(f"{estimate.metric}: {message}", FindingWarning, stacklevel=4)
+    return replace(estimate, findings=findings)
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:

@@ -65,7 +65,9 @@ def _estimate_document(estimate: Estimate) -> Document:
     facts += [] if bounds is None else [(f"{level(bounds.level)} interval", interval(bounds, places))]
     facts += [("unit", estimate.unit), ("better", estimate.better)]
     facts += [(name, count(size)) for name, size in estimate.sizes.items()]
-    return Document(estimate.metric, facts=(*facts, ("signature", str(estimate.signature))))
+    facts.append(("signature", str(estimate.signature)))
+    found = document(estimate.findings).sections if isinstance(estimate.findings, Displayed) else ()
+    return Document(estimate.metric, facts=tuple(facts), sections=found)
 
 
 def as_frame(result: Displayed) -> "pd.DataFrame":

@@ -23,9 +23,10 @@ from textassay.discriminator.logistic import PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range, unknown_name
 from textassay.execution.tasks import map_tasks
+from textassay.inspection.dependence import Examined
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect_corpus
-from textassay.metric.base import Metric, measure
+from textassay.metric.base import Metric
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
 from textassay.prior.catalog import SMOLLM2, check_prior
@@ -477,7 +478,8 @@ def _truth(pair: World, n: int, seed: int) -> dict[str, Any]:
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
     """Return one estimate of one draw and its running time, JSON-ready."""
     begun = time.perf_counter(), time.process_time()
-    estimate = measure(estimator.metric, generated, real, seed=seed, independent=True)
+    texts = Examined.of(generated, real, independent=True)
+    estimate = estimator.metric.estimate_examined(texts, seed=seed)
     seconds, cpu_seconds = time.perf_counter() - begun[0], time.process_time() - begun[1]
     document = estimate.to_dict()
     bound = document["details"].get("certified_bound")

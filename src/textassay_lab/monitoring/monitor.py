@@ -34,6 +34,7 @@ from textassay.corpus.tokenizer import AUTO, TOKENIZERS, Tokenizer, resolve_toke
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TextassayError
 from textassay.estimate import Estimate
+from textassay.inspection.beside_a_value import findings_beside, warning_of
 from textassay.inspection.dependence import Examined
 from textassay.inspection.within import examine_real
 from textassay.metric.base import Effort, Metric, Shared
@@ -126,6 +127,8 @@ class RealSide:
         estimates: dict[str, Estimate | None] = {}
         generated = self._admitted(drawn)
         texts = Examined.of(generated, self.real, within=self._within)
+        if message := warning_of(findings_beside(texts, within=self._within)):
+            notes["texts"] = message
         for family in self._families.values():
             with self._shared.used(), timed(seconds, family[0].declaration.name):
                 for metric in family:
@@ -193,7 +196,7 @@ class MonitorReading:
     seconds
         Wall time of the parts: ``draw``, and each family of metrics.
     notes
-        ``draw`` or metric to a note: why there is no value, or its warnings.
+        ``draw`` or metric to a note: why there is no value, or its warnings; ``texts`` to what was found in them.
     """
 
     step: int

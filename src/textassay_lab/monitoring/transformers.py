@@ -95,20 +95,22 @@ class TransformersCallback(_Base):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take a reading after every `every_n_steps` steps."""
         if self.every_n_steps is not None and state.global_step % self.every_n_steps == 0:
-            self._read(state, kwargs["model"])
+            self._read(state, control, kwargs["model"])
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take a reading after each epoch if `every_n_steps` is None."""
         if self.every_n_steps is None:
-            self._read(state, kwargs["model"])
+            self._read(state, control, kwargs["model"])
 
-    def _read(self, state: Any, model: Any) -> None:
+    def _read(self, state: Any, control: Any, model: Any) -> None:
         if not state.is_world_process_zero:
             return
         with drawing_from(model):
             reading = self.monitor.measure(lambda n, seed: self.sample(model, n, seed), state.global_step)
         if reading.logged():
+            is_due = control.should_log  # to log clears it, and the trainer's own loss would be lost
             self.trainer.log(reading.logged())
+            control.should_log = is_due
 
 
 def sampler_of_tokenizer(

@@ -102,6 +102,18 @@ def test_training_is_the_same_with_it_and_reporters_are_told(
         assert torch.equal(weight, trainer.model.state_dict()[name]), name
 
 
+def test_the_loss_of_a_step_that_is_read_is_logged_too(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    monitor = TextMonitor(sentences(60, 2), metrics="length", n=60)
+    trainer, reporter = made(tmp_path, tokenizer)  # which logs every 5 steps
+    sample = sampler_of_tokenizer(tokenizer, max_new_tokens=5)
+    trainer.add_callback(TransformersCallback(monitor, trainer, sample, every_n_steps=5))
+    trainer.train()
+    history = trainer.state.log_history
+    assert [logs["step"] for logs in history if "loss" in logs] == [5, 10]
+    assert [logs["step"] for logs in history if "textassay/length" in logs] == [5, 10]
+    assert sum("loss" in logs for logs in reporter.logs) == 2
+
+
 def test_every_epoch_by_default(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     monitor = TextMonitor(sentences(60, 2), metrics="length", n=60)
     trainer, _ = made(tmp_path, tokenizer)
