@@ -47,7 +47,7 @@ def test_training_text_that_is_further_than_the_floor_is_called_out(
     found = train_differs(rows, alpha=0.05)
     assert len(found) == said
     if said:
-        assert f"the training text itself differs from the real text (dd {value:.2f}, p {p:.2g}; real text" in found[0]
+        assert f"the training text itself differs from the real text (dd {value:.2f}, p {p:.3f}; real text" in found[0]
 
 
 def test_without_a_test_the_first_metric_speaks_by_its_intervals() -> None:

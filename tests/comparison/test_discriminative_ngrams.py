@@ -5,6 +5,7 @@ import numpy as np
 from made_up import sentences
 from textassay.comparison.discriminative_ngrams import NgramLists, find_discriminative_ngrams
 from textassay.corpus.corpus import corpora_from_texts
+from textassay.resampling.proportions import fisher_p_values
 
 
 def _find(real: list[str], generated: list[str], top: int = 20) -> NgramLists:
@@ -104,3 +105,13 @@ def test_boilerplate_is_a_whole_phrase_and_never_left_out() -> None:
     ]  # fmt: skip
     assert _find(sentences(400, 1), _plant(sentences(600, 2), "so to say", 40)).boilerplate == ()
     assert _find(_plant(sentences(400, 1), "so to say", 3), _plant(sentences(600, 2), "so to say", 1)).boilerplate == ()
+
+
+def test_the_p_value_of_a_phrase_is_that_of_the_counts_beside_it() -> None:
+    real = _plant(sentences(400, 1), "so to say", 40)  # the beginning alone
+    found = _find(real, _plant(sentences(600, 2), "so to say again and again", 3))
+    (phrase,) = found.boilerplate
+    assert phrase.ngram.endswith("so to say again and again <eos>")
+    assert (phrase.n_real, phrase.n_generated) == (0, 200)
+    own = fisher_p_values(np.array([0]), 400, np.array([200]), 600)[0]
+    assert own <= phrase.p_adjusted <= own * (found.n_tested + 1)

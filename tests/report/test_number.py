@@ -12,6 +12,7 @@ from textassay.report.text import (
     level,
     number,
     p_value,
+    shown_p,
     sign_of_width,
     value_and_half_width,
 )
@@ -56,6 +57,14 @@ def test_half_width_is_the_longer_arm_and_tells_a_one_sided_interval() -> None:
     assert value_and_half_width(_estimate(0.0, 0.0, 0.1), 3) == ("0.000", "+0.100")
     assert value_and_half_width(_estimate(0.5, 0.49999, 0.50001), 3) == ("0.500", "±<0.001")
     assert value_and_half_width(_estimate(0.5, 0.5, 0.5), 3) == ("0.500", "±0.000")
+
+
+def test_a_p_value_at_the_floor_of_its_permutations_is_an_upper_bound() -> None:
+    assert shown_p({"p_value": 0.001, "n_permutations": 999}) == "<=0.001"
+    assert shown_p({"p_value": 0.01, "n_permutations": 99}) == "<=0.01"
+    assert shown_p({"p_value": 0.002, "n_permutations": 999}) == "0.002"
+    assert shown_p({"p_value": 0.0004}) == "<0.001"
+    assert shown_p({}) == ""
 
 
 def test_p_values_intervals_and_levels() -> None:

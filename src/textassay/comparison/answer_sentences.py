@@ -11,7 +11,7 @@ from textassay.comparison.metric_kinds import family_of
 from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.checks import CHARACTERS, UNSPACED
 from textassay.inspection.finding import HELDOUT
-from textassay.report.text import NOT_VALID, count, interval, join_words, level, number, p_value, span
+from textassay.report.text import NOT_VALID, count, interval, join_words, level, number, span
 
 _MODEL = re.compile(r",?encoder=(?!given\b)[^,)]*")  # in a metric's name: the content of the model, not where it is
 _COLUMNS = {"log-probs": ("huse", "lm-score(model=self)"), "ratings": ("huse",)}  # option: metrics that read it
@@ -331,7 +331,7 @@ def _why_open(digest: Digest, name: str, metric: str) -> str:
     Where the interval alone would separate them, the test did not, and it goes by one fold: what decides is its size.
     """
     p = digest.detail(name, metric, "p_value")
-    parts = [] if p is None else [f"p {p_value(p)}"]
+    parts = [] if p is None else [f"p {digest.p_text(name, metric)}"]
     most, gap, own = digest.most_apart(name, metric), digest.gap(name, metric), digest.estimate(name, metric)
     if most is not None and gap is not None:
         places, (difference, half_width, n) = digest.places(metric), gap
@@ -361,8 +361,8 @@ def _chance(digest: Digest, generators: Sequence[str], metric: str) -> str:
 
 
 def _p(digest: Digest, generator: str, metric: str) -> str:
-    p = digest.detail(generator, metric, "p_value")
-    return "" if p is None else f" (p {p_value(p)})"
+    p = digest.p_text(generator, metric)
+    return f" (p {p})" if p else ""
 
 
 def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> list[str]:

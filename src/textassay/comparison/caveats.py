@@ -9,6 +9,7 @@ from textassay.estimate import Estimate
 from textassay.inspection.finding import HELDOUT, LANGUAGE_UNKNOWN, REAL, Finding
 from textassay.metric.base import Metric
 from textassay.metric.catalog import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES
+from textassay.report.text import shown_p
 
 MATCHED = " at the floor's size"  # suffix of the name of a generator measured at that size
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
@@ -60,7 +61,7 @@ def heldout_differs(results: Sequence[Result], *, alpha: float) -> list[str]:
             messages.append(
                 f"the held-out real text itself differs from the real text "
                 f"({result.metric} {result.estimate.value:.2f}, "
-                f"p {p:.2g}): no generator can be expected to come closer than that"
+                f"p {shown_p(result.estimate.details)}): no generator can be expected to come closer than that"
             )
     return messages
 
@@ -80,8 +81,8 @@ def train_differs(results: Sequence[Result], *, alpha: float) -> list[str]:
     for result in apart:
         estimate = result.estimate if tests else result.matched
         assert estimate is not None
-        p = estimate.details.get("p_value")
-        evidence = f"{result.metric} {estimate.value:.2f}" + ("" if p is None else f", p {p:.2g}")
+        p = shown_p(estimate.details)
+        evidence = f"{result.metric} {estimate.value:.2f}" + (f", p {p}" if p else "")
         evidence += "" if result.floor is None else f"; real text against itself {result.floor.value:.2f}"
         messages.append(
             f"the training text itself differs from the real text ({evidence}): no generator that learnt from it can "

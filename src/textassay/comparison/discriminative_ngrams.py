@@ -11,7 +11,8 @@ listed, unless the longer ones carry more evidence than the word itself.
 A phrase that a generator repeats from text to text, such as "I hope this helps !" in 80 %, starts as an n-gram of 2 to
 4 tokens that occurs in at least `FREQUENT` of the generated texts, significantly more often than in real ones and at
 least `TIMES` as often, and grows on both sides while `KEPT` of its texts share the next token. Unlike n-grams, phrases
-are not pruned as redundant: only a seed that shares two neighbouring tokens with a listed phrase is skipped.
+are not pruned as redundant: only a seed that shares two neighbouring tokens with a listed phrase is skipped. A phrase
+has the p-value of its own counts, adjusted together with the n-grams; how it grew only makes it longer, and rarer.
 
 Sources: Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57,
 1995, by SciPy; Dunning, "Accurate Methods for the Statistics of Surprise and Coincidence", 1993.
@@ -66,7 +67,8 @@ def find_discriminative_ngrams(real: Corpus, generated: Corpus, *, level: float,
     presences = [index.count_matrix(corpus) for corpus in marked]
     counts = [np.bincount(side.indices, minlength=index.n_features) for side in presences]
     sizes = [len(real), len(generated)]
-    p_values = false_discovery_control(fisher_p_values(counts[0], sizes[0], counts[1], sizes[1]))
+    raw = fisher_p_values(counts[0], sizes[0], counts[1], sizes[1])
+    p_values = false_discovery_control(raw)
     evidence = signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
     orders = np.repeat(np.arange(1, MAX_ORDER + 1), index.sizes)
 
@@ -90,9 +92,7 @@ def find_discriminative_ngrams(real: Corpus, generated: Corpus, *, level: float,
     frequent = (p_values < 1 - level) & (shares[1] >= FREQUENT) & (shares[1] >= TIMES * shares[0]) & (orders > 1)
     seeds = np.flatnonzero(frequent)
     seeds = seeds[np.lexsort((-orders[seeds], -counts[1][seeds]))]
-    phrases = find_boilerplate(
-        marked[0], marked[1], ((index.token_ids(seed), float(p_values[seed])) for seed in seeds.tolist())
-    )
+    phrases = find_boilerplate(marked[0], marked[1], map(index.token_ids, seeds.tolist()), others=raw)
     return NgramLists(listed(-1.0), listed(1.0), index.n_features, phrases)
 
 
@@ -130,32 +130,36 @@ def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[in
 
 
 def find_boilerplate(
-    real: Corpus, generated: Corpus, seeds: Iterable[tuple[list[int], float]]
-) -> tuple[DiscriminativeNgram, ...]:  # fmt: skip
-    """Return the phrases that grow from `seeds`, the most frequent first, at most five."""
+    real: Corpus, generated: Corpus, seeds: Iterable[list[int]], *, others: npt.NDArray[np.float64]
+) -> tuple[DiscriminativeNgram, ...]:
+    """Return the phrases that grow from `seeds`, the most frequent first, at most five.
+
+    `others`: the p-values of the n-grams that were tested, with which those of the phrases are adjusted.
+    """
     texts = np.repeat(np.arange(len(generated)), generated.lengths)
-    phrases: list[DiscriminativeNgram] = []
     listed: list[list[int]] = []
-    for seed, p_adjusted in seeds:
-        if len(phrases) == _MOST:
+    for seed in seeds:
+        if len(listed) == _MOST:
             break
         if _n_words(seed, generated) < 2 or any(_overlaps(seed, phrase) for phrase in listed):
             continue
-        phrase = _grown(seed, generated, texts)
-        listed.append(phrase)
-        trimmed = _without_leading_signs(phrase, generated)
-        n_real, n_generated = (_n_texts(trimmed, corpus) for corpus in (real, generated))
-        phrases.append(
-            DiscriminativeNgram(
-                ngram=" ".join(generated.vocabulary.decode(trimmed)),
-                order=len(trimmed),
-                n_real=n_real,
-                n_generated=n_generated,
-                share_real=n_real / len(real),
-                share_generated=n_generated / len(generated),
-                p_adjusted=p_adjusted,
-            )
+        listed.append(_grown(seed, generated, texts))
+    trimmed = [_without_leading_signs(phrase, generated) for phrase in listed]
+    counts = [np.array([_n_texts(phrase, side) for phrase in trimmed], dtype=np.int64) for side in (real, generated)]
+    own = fisher_p_values(counts[0], len(real), counts[1], len(generated))
+    adjusted = false_discovery_control(np.concatenate([others, own]))[len(others) :]
+    phrases = [
+        DiscriminativeNgram(
+            ngram=" ".join(generated.vocabulary.decode(phrase)),
+            order=len(phrase),
+            n_real=int(n_real),
+            n_generated=int(n_generated),
+            share_real=float(n_real / len(real)),
+            share_generated=float(n_generated / len(generated)),
+            p_adjusted=float(p),
         )
+        for phrase, n_real, n_generated, p in zip(trimmed, *counts, adjusted, strict=True)
+    ]
     return tuple(sorted(phrases, key=lambda phrase: -phrase.n_generated))
 
 

@@ -144,7 +144,7 @@ _GUIDE = (
      "text; not with another training run, another domain, or a metric that asks the wrong question."),
     ("certified_bound", "Certified bound",
      "Without assumptions on the text, the total variation distance is at least this. It rests on a part of the text "
-     "named beforehand, so it is lower than the value."),
+     "named beforehand, so it is lower than the value. Of several generators each bound holds by itself."),
     ("p_value", "p",
      "How often shuffled labels separate the two sides as well as the true ones. Large: at this sample size that "
      "cannot be told, and does not mean that they are alike."),
@@ -523,7 +523,9 @@ def _headline(digest: Digest, metric: str) -> Section:
     """Return the section of the headline: value, interval, bound, p, rank, values at other sizes; what is behind it."""
     places, share, is_alone = digest.places(metric), level(digest.comparison.level), len(digest.metrics) == 1
     by_prompt = any(digest.detail(name, metric, "answers_per_prompt") is not None for name in digest.generators)
-    bounded = f"{'the mean over prompts of ' * by_prompt}the total variation is at least this, certified at {share}."
+    n_bounds = sum(digest.bound(name, metric) is not None for name in digest.order)
+    bounded = f"{'the mean over prompts of ' * by_prompt}the total variation is at least this, certified at {share}"
+    bounded += f", each of the {n_bounds} by itself, not all of them together." if n_bounds > 1 else "."
     shuffled = "How often shuffled labels separate the two sides as well as the true ones."
     other = Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it.")
     if digest.at_floor_size(metric):
@@ -559,7 +561,7 @@ def _headline(digest: Digest, metric: str) -> Section:
         (Column("at least", note=f"{bounded[:1].upper()}{bounded[1:]}"),
          lambda name: digest.bound(name, metric), known),
         (Column("p", note="One-sided Student's test over prompts." if by_prompt else shuffled),
-         lambda name: digest.detail(name, metric, "p_value"), partial(p_cell, missing="")),
+         lambda name: Cell(digest.p_text(name, metric), digest.detail(name, metric, "p_value")), as_is),
         (Column("rank", note="From 1 + the number of generators significantly better to n less those worse."),
          lambda name: Cell(digest.rank_text(name, metric)), as_is),
         (other, at_other_size, known),

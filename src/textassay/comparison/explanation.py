@@ -137,7 +137,7 @@ class Explanation(Displayed, document="textassay.comparison.explanation_document
         Number of tokens at which that reaches one half, with its interval; None beyond the curve.
     boilerplate
         Phrases of any length in many generated and few real texts, the most frequent first; see
-        `textassay.comparison.discriminative_ngrams`. Their p-values are those of the n-grams they grew from.
+        `textassay.comparison.discriminative_ngrams`. Their p-values are those of their own counts.
     structure
         Of documents: what differs in their structure, the clearest first; see
         `textassay.comparison.structural_differences`.

@@ -14,6 +14,7 @@ from textassay.comparison.verdicts import MARGIN, Verdict, chance_level, is_clea
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import HELDOUT
 from textassay.metric.blindness import blindness
+from textassay.report.text import shown_p
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,11 @@ class Standings:
     def detail(self, generator: str, metric: str, key: str) -> Any:
         estimate = self.estimate(generator, metric)
         return None if estimate is None else estimate.details.get(key)
+
+    def p_text(self, generator: str, metric: str) -> str:
+        """Return the p-value of a metric that has one, for people; else nothing."""
+        estimate = self.estimate(generator, metric)
+        return "" if estimate is None else shown_p(estimate.details)
 
     def first_detail(self, generator: str, key: str) -> tuple[str, Any] | None:
         """Return the first metric whose estimate of a generator has this detail, and the detail."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from textassay.comparison.answer_sentences import answer
 from textassay.comparison.comparison import Comparison
@@ -21,7 +20,6 @@ from textassay.report.table import (
     intervals,
     number_cell,
     numbers,
-    p_cell,
     text_cell,
 )
 from textassay.report.text import MISSING, count, level
@@ -84,7 +82,7 @@ def _verdicts_table(digest: Digest, metric: str) -> Table:
         (f"{level(digest.comparison.level)} interval", lambda name: shown[name].interval if name in shown else None,
          intervals(places)),
         ("real text", lambda name: floors[name].value if name in floors else None, numbers(places)),
-        ("p", lambda name: digest.detail(name, metric, "p_value"), partial(p_cell, missing="")),
+        ("p", lambda name: Cell(digest.p_text(name, metric), digest.detail(name, metric, "p_value")), as_is),
         ("rank", lambda name: Cell(digest.rank_text(name, metric) if len(digest.order) > 1 else ""), as_is),
     ], notes=[
         f"real text is {digest.floor_note}.", *(f"{MISSING}: {reason}." for reason, _ in digest.errors([metric]))

@@ -7,7 +7,8 @@ import math
 import re
 import statistics
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from textassay.estimate import Estimate, Interval
 
@@ -111,6 +112,18 @@ def p_value(p: float | None) -> str:
     if p < 0.001:
         return "<0.001"
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def shown_p(details: Mapping[str, Any]) -> str:
+    """Return the p-value among an estimate's details; empty where there is none.
+
+    Where no permutation was as far out as the true labels, p is at most the least that so many can give.
+    """
+    p, n = details.get("p_value"), details.get("n_permutations")
+    if p is None:
+        return ""
+    least = None if n is None else 1 / (n + 1)
+    return p_value(p) if least is None or p > least * (1 + 1e-9) else f"<={least:.2g}"
 
 
 def count(n: int) -> str:
