@@ -1,8 +1,9 @@
-"""Every example in the documentation runs.
+"""Every block of the documentation runs, in order, or says why not.
 
-Blocks of ``python`` run, in order, in one namespace a page. In blocks of ``console``, lines that start with ``$`` run
-in a folder with small texts and must succeed; they call textassay, or pipe a file into it with cat. Blocks of ``yaml``
-whose first line names a file are written there.
+All blocks of a page run in one folder with small texts, those of ``python`` in one namespace. In blocks of ``console``,
+lines that start with ``$`` must succeed; they call textassay, or pipe a file into it with cat. Blocks of ``yaml`` whose
+first line names a file are written there. After ``<!-- output -->`` stands what the block before it prints, up to its
+digits; every other block stands after ``<!-- not run: REASON -->``.
 """
 
 import io
@@ -29,11 +30,11 @@ from textassay_lab.adversarial.wgan import Wgan
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?:<!-- ([^\n]+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def _blocks(page: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(kind, code) for _, kind, code in BLOCK.findall(page.read_text(encoding="utf-8"))]
 
 
 def _pages_with(*kinds: str) -> list[Path]:
@@ -95,50 +96,51 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
 
 
-@pytest.mark.usefixtures("texts", "no_figures", "endpoint")
-@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
-def test_python_examples(page: Path) -> None:
-    namespace: dict[str, object] = {}
-    for kind, code in _blocks(page):
-        if kind == "python":
-            exec(compile(code, _name(page), "exec"), namespace)
-
-
-# Pages that train, measure exposure bias, or compare by every metric (as compare.md does, too): `tests/cli` runs the
-# same commands.
-LONG = {
-    "adversarial",
-    "command-line",
-    "drawing",
-    "explaining",
-    "exposure-bias",
-    "gan-perplexity",
-    "generators",
-    "planning",
-}
-
-
-def _by_length(pages: list[Path]) -> list[Any]:
-    """Return the pages, long ones marked as slow."""
-    return [
-        pytest.param(page, marks=pytest.mark.slow if any(name in page.stem for name in LONG) else ()) for page in pages
-    ]
-
-
 @pytest.mark.usefixtures("short_rounds", "no_figures", "endpoint")
-@pytest.mark.parametrize("page", _by_length(_pages_with("console")), ids=_name)
-def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, code in _blocks(page):
-        if kind == "yaml" and (named := re.match(r"# (\S+\.yaml)\n", code)):
+@pytest.mark.parametrize("page", _pages_with("python", "console"), ids=_name)
+def test_blocks_run_in_order(
+    page: Path, texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace: dict[str, object] = {}
+    capsys.readouterr()
+    for mark, kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if mark == "output":
+            printed = _masked(capsys.readouterr().out)
+            assert _masked(code) in printed, f"{_name(page)} shows\n{code}\nand the block before it prints\n{printed}"
+        elif mark:
+            continue
+        elif kind == "python":
+            exec(compile(code, _name(page), "exec"), namespace)
+        elif kind == "console":
+            for line in code.splitlines():
+                _run(line, monkeypatch)
+        elif named := re.match(r"# (\S+\.yaml)\n", code):
             (texts / named[1]).write_text(code, encoding="utf-8")
-        for line in code.splitlines() if kind == "console" else ():
-            if line.startswith("$ "):
-                *before, command = line[2:].split(" | ")
-                piped = b"".join(Path(name).read_bytes() for step in before for name in step.split()[1:])
-                monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
-                program, *arguments = shlex.split(command)
-                assert program == "textassay"
-                assert main(arguments) == 0, line
+
+
+def _masked(text: str) -> str:
+    """Return a text without digits and spaces at ends of lines: what machines may differ in."""
+    return "\n".join(re.sub(r"\d+", "#", line).rstrip() for line in text.splitlines())
+
+
+def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert line.startswith("$ "), f"'{line}' is no command: show what is printed after <!-- output -->"
+    *before, command = line[2:].split(" | ")
+    piped = b"".join(Path(name).read_bytes() for step in before for name in step.split()[1:])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    program, *arguments = shlex.split(command)
+    assert program == "textassay"
+    assert main(arguments) == 0, line
+
+
+def test_every_block_runs_or_says_why_not() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for mark, kind, code in BLOCK.findall(text):
+            is_run = not mark and (kind in ("python", "console") or re.match(r"# \S+\.yaml\n", code))
+            said = mark == "output" or re.fullmatch(r"not run: \S.+", mark)
+            assert is_run or said, f"{_name(page)} does not say why it does not run\n{code}"
+        assert text.count("\n```") == 2 * len(BLOCK.findall(text)), f"{_name(page)} has a block without a language"
 
 
 def test_no_page_mentions_an_unknown_option() -> None:
@@ -179,6 +181,7 @@ def test_the_page_of_the_interface_lists_all_of_it() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     listed = {name.partition(".")[2] for name in re.findall(r"^::: (\S+)", pages, re.M)}
     faces = {"generators", "discriminators"}
-    names = {name for name in textassay.__all__ if name not in faces | {"TextassayError"}}
+    errors = {"FindingWarning", "TextassayError"}
+    names = {name for name in textassay.__all__ if name not in faces | errors}
     names |= {f"{face}.{name}" for face in faces for name in getattr(textassay, face).__all__}
     assert names <= listed

@@ -34,6 +34,9 @@ class Signature:
 
     settings: Mapping[str, str]
 
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     def __str__(self) -> str:
         return "|".join(f"{key}:{value}" for key, value in self.settings.items())
 
@@ -109,6 +112,9 @@ class Estimate(Displayed):
 
     def __float__(self) -> float:
         return self.value
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.value, self.signature))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the estimate as one row in full precision."""

@@ -18,7 +18,7 @@ OWN_SHARE = 0.01  # of the texts of one side, from which what they show by thems
 
 
 @dataclass(frozen=True)
-class Finding(Displayed, document="textassay.inspection.document:inspection_document"):
+class Finding(Displayed, document="textassay.inspection.document:inspection_document", hashable=True):
     """One difference between two sides, or one problem of a side.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate
-from textassay.report.document import Document
+from textassay.report.document import Document, Figure
 from textassay.report.page import to_fragment
 from textassay.report.terminal import memory_console, printed
 from textassay.report.text import count, decimals, half_width, interval, level, number, printable
@@ -68,6 +68,15 @@ def _estimate_document(estimate: Estimate) -> Document:
     facts.append(("signature", str(estimate.signature)))
     found = document(estimate.findings).sections if isinstance(estimate.findings, Displayed) else ()
     return Document(estimate.metric, facts=tuple(facts), sections=found)
+
+
+def lead_figure(result: Displayed) -> Figure:
+    """Return the first figure of a result's document; raise `InputError` where there is none."""
+    made = None if isinstance(result, Estimate) else document(result)
+    figures = [] if made is None else [part for part in made.parts() if isinstance(part, Figure)]
+    for figure in sorted(figures, key=lambda one: made is not None and one.name != made.lead):
+        return figure
+    raise InputError(f"{type(result).__name__} has no figure: print it, or take to_frame()")
 
 
 def as_frame(result: Displayed) -> "pd.DataFrame":

@@ -275,7 +275,7 @@ METRICS = "dd,self-bleu(order=4),lm-score"
 _LOGGER = logging.getLogger(__name__)
 
 
-class TextMonitor(Displayed, document="textassay_lab.monitoring.document:monitor_document"):
+class TextMonitor(Displayed, document="textassay_lab.monitoring.document:monitor_document", hashable=True):
     """Readings of a model in training against fixed real text.
 
     Parameters

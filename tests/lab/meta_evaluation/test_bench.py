@@ -12,8 +12,9 @@ from tabled import Tabled, corpus_of, toy
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.logistic import PlainLogistic
 from textassay.errors import InputError, OptionError
+from textassay.inspection.dependence import Examined
+from textassay.metric.base import Metric
 from textassay.metric.discrepancy import dd
-from textassay_lab.meta_evaluation import bench as bench_module
 from textassay_lab.meta_evaluation.bench import Bench, parse_estimator, run_bench
 from textassay_lab.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
 
@@ -67,13 +68,13 @@ def test_truths_of_other_sizes_are_kept_apart(tmp_path: Path) -> None:
 def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _run("plain", tmp_path)
     measured: list[str] = []
-    measure: Any = bench_module.__dict__["measure"]
+    measure = Metric.estimate_examined
 
     def counted(metric: Any, *arguments: Any, **settings: Any) -> Any:
         measured.append(metric.name)
         return measure(metric, *arguments, **settings)
 
-    monkeypatch.setattr(bench_module, "measure", counted)
+    monkeypatch.setattr(Metric, "estimate_examined", counted)
     assert _run("plain", tmp_path) == first
     assert measured == []
     assert len(_run("plain,bleu(order=2)", tmp_path).cells) == 4
@@ -91,7 +92,7 @@ def test_what_was_kept_of_other_settings_does_not_count(tmp_path: Path, monkeypa
 
 
 def test_an_interruption_costs_the_running_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure: Any = bench_module.__dict__["measure"]
+    measure = Metric.estimate_examined
     done: list[str] = []
 
     def interrupted(metric: Any, *arguments: Any, **settings: Any) -> Any:
@@ -100,7 +101,7 @@ def test_an_interruption_costs_the_running_cell(tmp_path: Path, monkeypatch: pyt
         done.append(metric.name)
         return measure(metric, *arguments, **settings)
 
-    monkeypatch.setattr(bench_module, "measure", interrupted)
+    monkeypatch.setattr(Metric, "estimate_examined", interrupted)
     with pytest.raises(KeyboardInterrupt):
         _run(folder=tmp_path)
     done.clear()
@@ -112,13 +113,13 @@ def test_an_interruption_costs_the_running_cell(tmp_path: Path, monkeypatch: pyt
 
 def test_log_probabilities_are_given_where_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[bool, bool]] = []
-    measure: Any = bench_module.__dict__["measure"]
+    measure = Metric.estimate_examined
 
-    def watched(metric: Any, generated: Corpus, real: Corpus, **settings: Any) -> Any:
-        given.append((bool(real.columns), bool(generated.columns)))
-        return measure(metric, generated, real, **settings)
+    def watched(metric: Any, texts: Examined, **settings: Any) -> Any:
+        given.append((bool(texts.real.columns), bool(texts.generated.columns)))
+        return measure(metric, texts, **settings)
 
-    monkeypatch.setattr(bench_module, "measure", watched)
+    monkeypatch.setattr(Metric, "estimate_examined", watched)
     found = _run("bleu(order=2),bleu(order=2)+log-probs", pair_names=NAMES[:1])
     assert given == [(False, False), (True, True)]
     assert [cell.estimator for cell in found.cells] == ["bleu(order=2)", "bleu(order=2)+log-probs"]

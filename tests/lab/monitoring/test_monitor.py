@@ -154,7 +154,8 @@ def test_a_metric_that_breaks_leaves_the_others(monkeypatch: pytest.MonkeyPatch)
     reading = monitor.measure(draws, 1)
     assert reading.values["lm-score"] is None
     assert reading.values["length"] is not None
-    assert reading.notes == {"lm-score": "ZeroDivisionError: what nobody thought of"}
+    assert reading.notes["lm-score"] == "ZeroDivisionError: what nobody thought of"
+    assert "Few texts: 60" in reading.notes["texts"]
     assert reading.logged() == {"textassay/length": reading.values["length"]}
 
 
