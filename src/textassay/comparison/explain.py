@@ -24,6 +24,7 @@ from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.sources import Source
 from textassay.comparison.structural_differences import structural_differences
 from textassay.corpus.corpus import Corpus, TextOptions, Texts
+from textassay.corpus.named_texts import GENERATED, one_text
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, unit_of
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
@@ -50,10 +51,10 @@ _ENOUGH = 30  # tested texts a side for the dd of one range of lengths
 
 
 def explain(
-    generated: Texts | Source,
+    generated: Texts | Source | Mapping[str, Texts | Source],
     real: Texts,
     *,
-    name: str = "generated",
+    name: str = GENERATED,
     top: int = TOP,
     effort: Effort = "default",
     folds: int = 5,
@@ -76,9 +77,9 @@ def explain(
     ----------
     generated, real
         At least 10 texts a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`; in place
-        of generated text, a generator that is drawn from.
+        of generated text, a generator that is drawn from. Either may stand under its name, as in `compare`.
     name
-        Of the generator.
+        Of the generator, where it does not.
     top
         Largest number of n-grams to list for each side.
     effort
@@ -117,6 +118,7 @@ def explain(
     OptionError
         If a setting is out of range.
     """
+    name, generated = one_text(generated, name)
     check_range("top", top, 0)
     if halvings is not None:
         check_range("halvings", halvings, 1)

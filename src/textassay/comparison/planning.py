@@ -26,6 +26,7 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
 from textassay.corpus.corpus import Corpus, TextOptions, Texts
+from textassay.corpus.named_texts import named_texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection.dependence import independent_units
@@ -140,8 +141,9 @@ class Plan(Displayed, document="textassay.comparison.plan_document:plan_document
 
 
 def plan(
-    generated: Mapping[str, Texts | Source] | None = None,
+    generated: Texts | Source | Mapping[str, Texts | Source] | None = None,
     real: Texts = None,
+    by: str | None = None,
     *,
     margins: Sequence[float] = (),
     detectable: Sequence[float] = (),
@@ -171,6 +173,8 @@ def plan(
     generated, real
         Texts of a pilot, as in `compare`, at least 10 a fold (50 for one split) of each generator and real ones; both
         or none. Generators are drawn from.
+    by
+        Of a table of all texts, as in `compare`.
     margins
         Bound dd within plus or minus so much, each in (0, 1).
     detectable
@@ -234,7 +238,8 @@ def plan(
             seed=seed,
             **text,
         )
-        pilot = measure_pilot(generated, real, settings, out=out, progress=progress)
+        named, real = named_texts(generated, real, by=by)
+        pilot = measure_pilot(named, real, settings, out=out, progress=progress)
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, dd_assumption = _shares(dd, closest)

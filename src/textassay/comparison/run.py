@@ -46,11 +46,11 @@ from textassay.comparison.sources import Source, check_beside
 from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
 from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
-from textassay.corpus.paths import Columns
+from textassay.corpus.named_texts import named_texts
 from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
 from textassay.corpus.text_file import TextFile
-from textassay.corpus.texts import as_texts, is_stream, is_table
+from textassay.corpus.texts import as_texts, is_stream
 from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store
@@ -73,7 +73,7 @@ _REMEDIES = {
 
 @with_output_folder
 def compare(
-    generated: Mapping[str, Texts | Source] | Any,
+    generated: Texts | Source | Mapping[str, Texts | Source],
     real: Texts,
     *,
     by: str | None = None,
@@ -115,7 +115,8 @@ def compare(
         Generator name to its sentences: a list of str, a column (pandas, polars, Arrow, `datasets`), a table with one
         column of text, the path of a file, what `read_texts` returned, or a `Corpus`. Or a generator that draws them:
         an object with ``sample(n, seed=)``, such as those of `textassay.generators`, the folder of a model,
-        ``pretrained:NAME`` or ``command:SHELL COMMAND``. Or one table (or its path) with the texts of all, see `by`.
+        ``pretrained:NAME`` or ``command:SHELL COMMAND``. Texts or a generator without a name are called "generated".
+        Or one table (or its path) with the texts of all, see `by`.
     real
         Real sentences, in the same forms; with `by`, the source of the real ones in that table.
     by
@@ -199,10 +200,9 @@ def compare(
     OptionError
         If a setting is unknown or out of range.
     """
-    if by is not None:
-        names = Columns(column, None, prompts if isinstance(prompts, str) else None, by)
-        real, generated = as_texts(generated, "the table", columns=names).sides(str(real))
-        prompts = None if isinstance(prompts, str) else prompts
+    prompt_column = prompts if by is not None and isinstance(prompts, str) else None
+    generated, real = named_texts(generated, real, by=by, column=column, prompt_column=prompt_column)
+    prompts = None if prompt_column is not None else prompts
     settings = Comparing(
         tokenizer=tokenizer,
         lowercase=lowercase,
@@ -499,18 +499,9 @@ def _with_chosen_prior(settings: Comparing, corpora: Mapping[str, Corpus]) -> tu
 
 
 def _check_options(generated: Mapping[str, Any], settings: Comparing) -> None:
-    if not isinstance(generated, Mapping):
-        kind = type(generated).__name__
-        hint = "; of one table with the texts of all, name the column of who wrote them: by='model', real='human'"
-        raise OptionError(
-            f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}"
-            f"{hint if is_table(generated) else ''}"
-        )
     if not generated:
         raise OptionError("generated must name at least one generator, got none")
     for name in generated:
-        if not isinstance(name, str):
-            raise OptionError(f"a generator's name must be a str, got {name!r}")
         if name in ("", HELDOUT, TRAIN, FIT_REAL) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
     check_level(settings.level)

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.named_texts import named_texts
 from textassay.corpus.text_file import TextFile
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import SpacingWarning
@@ -34,9 +35,10 @@ _OWN_REMEDIES = {
 
 
 def inspect(
-    generated: Mapping[str, Texts],
+    generated: Texts | Mapping[str, Texts],
     real: Texts,
     *,
+    by: str | None = None,
     train: Texts = None,
     heldout: Texts = None,
     fit_real: Texts = None,
@@ -48,9 +50,11 @@ def inspect(
     Parameters
     ----------
     generated
-        Name of a generator to its text: a list of str, a column, a path or a corpus, as in `compare`.
+        Texts, name to texts, or a table with `by`, as in `compare`.
     real
         At least one real text.
+    by
+        The column of the table that names the generator of each text.
     train
         Training text of the generators.
     heldout
@@ -73,6 +77,7 @@ def inspect(
     EmptyCorpusError
         If a corpus has no text.
     """
+    generated, real = named_texts(generated, real, by=by, may_be_none=True)
     sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated, _FIT_REAL: fit_real}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings report it

@@ -500,6 +500,8 @@ def declare_metric(
         ) -> Estimate:
             text = cast(TextOptions, {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings})
             given = {key: settings.pop(key, None) for key in declaration.texts}
+            if generated is None:
+                raise OptionError(f"{name} measures generated text: give it as the first argument")
             if real is None and declaration.looks_at_real:
                 raise OptionError(f"{name} compares with real text: give it as the second argument")
             texts = {"generated": generated, "real": real, **given}

@@ -16,6 +16,7 @@ from textassay.comparison.discriminative_ngrams import find_discriminative_ngram
 from textassay.comparison.run import compare
 from textassay.comparison.standings import Standings
 from textassay.corpus.corpus import TextOptions, Texts, corpora_from_texts
+from textassay.corpus.named_texts import one_text
 from textassay.errors import OptionError, unknown_name
 from textassay.inspection.finding import REAL
 from textassay.metric.catalog import CATALOG, MetricLike, as_metric
@@ -142,6 +143,7 @@ def assert_close(
         If a metric needs more texts.
     """
     __tracebackhide__ = True
+    _, generated = one_text(generated)
     settings = {name: named.pop(name) for name in (*_SETTINGS, *_TEXT) if name in named}
     given: dict[MetricLike, Any] = {**{_metric_name(name): limit for name, limit in named.items()}, **(limits or {})}
     wanted = _limits(given, {"folds": settings["folds"]} if "folds" in settings else {})

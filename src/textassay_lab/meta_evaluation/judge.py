@@ -14,6 +14,7 @@ from textassay.comparison.comparison import FLOOR, Comparison, Result
 from textassay.comparison.measure import Progress
 from textassay.comparison.run import compare
 from textassay.corpus.corpus import TextOptions, Texts, corpora_from_texts
+from textassay.corpus.named_texts import named_texts
 from textassay.corpus.texts import as_texts
 from textassay.discriminator.catalog import as_discriminator
 from textassay.errors import InputError, OptionError
@@ -131,9 +132,10 @@ class KeptComparison:
 
 
 def judge(
-    generated: Mapping[str, Texts] | Comparison | KeptComparison | None = None,
+    generated: Texts | Mapping[str, Texts] | Comparison | KeptComparison | None = None,
     real: Texts = None,
     *,
+    by: str | None = None,
     ratings: str | os.PathLike[str] | Judgements | None = None,
     rating_columns: Sequence[str] = (),
     text_column: str | None = None,
@@ -166,6 +168,8 @@ def judge(
         any, the texts that `ratings` have.
     real
         Real text, where `generated` is texts; by default the texts that the ratings call ``real``.
+    by
+        Of a table of all texts, as in `textassay.compare`.
     ratings
         People's judgements: a file that ``textassay human`` or `ratings` tables have, or what it was read into.
     rating_columns, text_column, system_column, rater_column
@@ -200,14 +204,17 @@ def judge(
     """
     if ratings is None and not gold:
         raise OptionError("nothing says which generator is better: give ratings or gold")
-    kept = KeptComparison(generated, {}, {}) if isinstance(generated, Comparison) else generated
+    if isinstance(generated, Comparison | KeptComparison):
+        kept: Any = generated if isinstance(generated, KeptComparison) else KeptComparison(generated, {}, {})
+    else:
+        kept, real = named_texts(generated, real, by=by, may_be_none=True)
     finished = isinstance(kept, KeptComparison)
     if finished and real is not None:
         raise OptionError("give generated and real texts, or a finished comparison alone")
     settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
     chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
     full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
-    from_items = not finished and not generated
+    from_items = not finished and not kept
     if real_name is not None and (ratings is None or not from_items):
         raise OptionError("real_name says which texts of ratings are real: give ratings, and texts of nothing else")
     source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
