@@ -63,9 +63,10 @@ def test_every_call_takes_texts_alone() -> None:
     assert _close({"mine": A}).generators == ("generated",)
 
 
-@pytest.mark.parametrize(
-    "table", [FRAME, pl.DataFrame(FRAME), pa.Table.from_pandas(FRAME)], ids=["pandas", "polars", "Arrow"]
-)
+TABLES = {"pandas": FRAME, "polars": pl.DataFrame(FRAME), "Arrow": pa.Table.from_pandas(FRAME)}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_a_table_names_its_generators(table: Any) -> None:
     compared = _compare(table, "human", by="model")
     assert set(compared.generators) == {"a", "b"}
@@ -94,10 +95,8 @@ CALLS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_every_misuse_is_an_error_of_ours(call: Callable[..., Any], wrong: Any) -> None:
-    if call is ta.inspect and (
-        wrong is None or (isinstance(wrong, dict) and not wrong)
-    ):  # which looks at the real text alone
-        return
+    if call is ta.inspect and (wrong is None or (isinstance(wrong, dict) and not wrong)):
+        return  # it looks at the real text alone
     with pytest.raises(ta.TextassayError) as raised:
         call(wrong, REAL)
     assert "\n" not in str(raised.value)
