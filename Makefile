@@ -17,7 +17,7 @@ ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
 .PHONY: $(VENV)/.core $(VENV)/.dev
 endif
 
-.PHONY: help demo test test-slow test-alone alone lint types docs check gpu-check coverage-list build clean
+.PHONY: help demo test test-slow test-alone alone test-lowest lint types docs check gpu-check coverage-list build clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,6 +43,17 @@ test-alone: $(VENV)/.core ## try every command and public name where the wheel i
 alone: $(VENV)/bin/python
 	@$(INSTALL) dist/*.whl
 	$(VENV)/bin/python tests/support/every_command.py
+
+LOWEST := tests/report tests/comparison tests/cli/test_compare.py tests/cli/test_main.py
+
+test-lowest: $(VENV)/.dev ## the same and some tests, with the lowest versions that pyproject.toml declares, in .venv-lowest
+	@rm -rf .venv-lowest
+	$(VENV)/bin/uv venv --quiet --python $(VENV)/bin/python .venv-lowest
+	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --requirements pyproject.toml
+	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --no-deps .
+	.venv-lowest/bin/python tests/support/every_command.py
+	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python hypothesis polars pyarrow pytest
+	.venv-lowest/bin/python -m pytest -q -m "not slow" --ignore tests/report/test_csv_files.py --ignore tests/report/test_narrow_terminals.py $(LOWEST)
 
 lint: $(VENV)/.dev ## check style, formatting and which room imports which
 	$(RUN) ruff check
@@ -70,7 +81,7 @@ build: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(RUN) build --no-isolation --outdir dist .
 
 clean: ## remove the environment and everything that was made
-	rm -rf $(VENV) .venv-alone site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-alone .venv-lowest site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:
