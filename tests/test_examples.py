@@ -106,3 +106,22 @@ def test_results_go_to_the_run_of_a_tracker(
     ends = {"value": estimate.value, "low": estimate.interval.low, "high": estimate.interval.high}
     assert {name: run.kept[value.replace("value", name)] for name in ends} == ends
     assert "metric:bleu(order=2)" in str(run.kept[whole])
+
+
+@pytest.mark.filterwarnings("default")  # of what runs notebooks
+def test_the_notebook_shows_its_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    monkeypatch.chdir(tmp_path)
+    notebook = nbformat.read(EXAMPLES / "first_look.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells)  # no numbers that are older than the code
+    nbclient.NotebookClient(notebook, timeout=300).execute()
+    shown = [
+        set(output.data) for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
+        if output.output_type == "execute_result"
+    ]  # fmt: skip
+    assert sum("text/html" in kinds for kinds in shown) == 5
+    assert sum("image/svg+xml" in kinds for kinds in shown) == 1
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    printed = [output.text for output in outputs if output.output_type == "stream"]
+    assert all(text.startswith("\r") for text in printed)  # progress, where it took long

@@ -43,8 +43,9 @@ class Displayed:
 
     def __repr__(self) -> str:
         """Return one line; what it says in full is printed."""
-        told = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr) if is_dataclass(self) else ()
-        line = f"<{' '.join([type(self).__name__, ', '.join(f'{name}={_short(value)}' for name, value in told)])}"
+        names = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else []
+        told = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
+        line = f"<{type(self).__name__} {told}"
         return f"{line.rstrip()}>" if len(line) < _LONGEST else f"{line[: _LONGEST - 4]}...>"
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from textassay.comparison.document import comparison_document
 from textassay.comparison.sentence_scores import examples_of, sentence_table
 from textassay.report.document import Document, Paragraph, Part, Section, Terms, TextEntry, Texts
 from textassay.report.latex import latex_table
-from textassay.report.page import to_html
+from textassay.report.page import to_fragment, to_html
 from textassay.report.table import Cell, Column, Row, Table
 
 SET = "globalThis.hacked = true"
@@ -355,3 +355,21 @@ def test_the_answer_and_the_main_figure_stand_on_the_first_screen(open_page: Ope
     for link in page.locator("nav a").all():
         target = link.get_attribute("href")
         assert page.locator(f"[id='{target[1:]}']").count() == 1
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_facts_in_a_notebook_stand_on_their_lines(browser: Any, tmp_path: Path, dark: bool) -> None:
+    """JupyterLab has a rule of its own for what lists of facts are made of."""
+    rule = (
+        ".jp-OutputArea-output {{ color: {0}; background: {1} }} .jp-OutputArea-output dt {{ float: left; width: 20% }}"
+    )
+    style = rule.format("white", "black") if dark else rule.format("black", "white")
+    fragment = to_fragment(Document("a title", facts=(("tokeniser", "whitespace"), ("95 % interval", "[0.1, 0.2]"))))
+    path = tmp_path / "notebook.html"
+    path.write_text(f'<style>{style}</style><div class="jp-OutputArea-output">{fragment}</div>', encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    lines = page.evaluate("[...document.querySelectorAll('dt, dd')].map(one => one.getClientRects()[0].height)")
+    assert len(lines) == 4
+    assert max(lines) < 1.5 * min(lines) < 40
+    page.close()

@@ -26,6 +26,7 @@ import typer
 from textassay.cli.adapter import Group, Places, add_command, add_group, add_sub_commands
 from textassay.cli.messages import heeding_signals, ignore_signals, show_warning, tell
 from textassay.corpus.limits import input_limits
+from textassay.execution.progress import no_own_progress
 from textassay.extensions import extensions
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
@@ -134,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with heeding_signals(), warnings.catch_warnings(), input_limits():
+        with heeding_signals(), warnings.catch_warnings(), input_limits(), no_own_progress():
             warnings.showwarning = show_warning
             status = _run(words)
             sys.stdout.flush()

@@ -29,6 +29,7 @@ from textassay.corpus.corpus import Corpus, TextOptions, Texts
 from textassay.corpus.named_texts import named_texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
+from textassay.execution.progress import shows_progress
 from textassay.inspection.dependence import independent_units
 from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy_interval import variance_factor
@@ -140,6 +141,7 @@ class Plan(Displayed, document="textassay.comparison.plan_document:plan_document
         return asdict(self)
 
 
+@shows_progress
 def plan(
     generated: Texts | Source | Mapping[str, Texts | Source] | None = None,
     real: Texts = None,

@@ -55,6 +55,7 @@ from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
+from textassay.execution.progress import shows_progress
 from textassay.inspection.checks import prompt_findings, prompts_unused
 from textassay.inspection.dependence import Examined, Independence, shared_ids
 from textassay.inspection.finding import HELDOUT, REAL, Finding
@@ -71,6 +72,7 @@ _REMEDIES = {
 }
 
 
+@shows_progress
 @with_output_folder
 def compare(
     generated: Texts | Source | Mapping[str, Texts | Source],
@@ -190,7 +192,8 @@ def compare(
         without computing the rest again. Where it holds the report of another real text or of other settings, nothing
         is done. An address, such as ``s3://bucket/folder``, will do.
     progress
-        Called with a label, the number of steps done and their total.
+        Called with a label, the number of steps done and their total. By default, a terminal or a notebook shows a line
+        once it takes longer than two seconds.
 
     Raises
     ------

@@ -22,6 +22,7 @@ from textassay.discriminator.catalog import AUTO, DISCRIMINATORS, make_family
 from textassay.discriminator.logistic import PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range, unknown_name
+from textassay.execution.progress import shows_progress
 from textassay.execution.tasks import map_tasks
 from textassay.inspection.dependence import Examined
 from textassay.inspection.finding import Finding
@@ -494,6 +495,7 @@ def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -
     }
 
 
+@shows_progress
 def bench(
     texts: Mapping[str, Texts] | None = None,
     *,

@@ -19,6 +19,7 @@ from textassay.corpus.texts import as_texts
 from textassay.discriminator.catalog import as_discriminator
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Estimate
+from textassay.execution.progress import shows_progress
 from textassay.inspection.checks import CHARACTERS, UNSPACED
 from textassay.metric.base import Effort
 from textassay.metric.catalog import CATALOG, MetricLike, default_metrics, parse_metrics
@@ -131,6 +132,7 @@ class KeptComparison:
     scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]  # of (generator, metric)
 
 
+@shows_progress
 def judge(
     generated: Texts | Mapping[str, Texts] | Comparison | KeptComparison | None = None,
     real: Texts = None,

@@ -25,6 +25,7 @@ from textassay.display import Displayed
 from textassay.embedding.store import feature_store
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better, Estimate
+from textassay.execution.progress import shows_progress
 from textassay.execution.tasks import map_tasks
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect, inspect_corpus
@@ -270,6 +271,7 @@ class Stress(Displayed, document="textassay_lab.meta_evaluation.stress_document:
         }
 
 
+@shows_progress
 def stress(
     real: Texts,
     *,
