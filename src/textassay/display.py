@@ -43,7 +43,7 @@ class Displayed:
 
     def __repr__(self) -> str:
         """Return one line; what it says in full is printed."""
-        names = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else []
+        names: list[str] = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else []
         told = ", ".join(f"{name}={_short(getattr(self, name))}" for name in names)
         line = f"<{type(self).__name__} {told}"
         return f"{line.rstrip()}>" if len(line) < _LONGEST else f"{line[: _LONGEST - 4]}...>"

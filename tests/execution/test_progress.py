@@ -57,15 +57,17 @@ def test_nothing_is_written_where_nobody_looks_or_it_is_quick(monkeypatch: pytes
 
 
 def test_who_asks_is_told_instead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", _Terminal())
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     told: list[str] = []
     _work(2, progress=lambda label, done, total: told.append(label))
     assert told == ["step 0", "step 1"]
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert terminal.getvalue() == ""
 
 
 def test_a_comparison_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_SECONDS_BEFORE", 0.0)
-    monkeypatch.setattr(sys, "stderr", _Terminal())
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     ta.compare(sentences(50, 1), sentences(60, 2), metrics=["length"], explain=False)
-    assert "length of (real)" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "length of (real)" in terminal.getvalue()

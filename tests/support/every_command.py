@@ -97,7 +97,7 @@ def main() -> int:
         _write_texts(Path(name))
         with ThreadPoolExecutor(2) as pool:
             working = [line for lines in pool.map(lambda cases: _working(cases, name), WORK) for line in lines]
-            lacking = list(pool.map(lambda case: _lacking(*case, name), NEEDS.items()))
+            lacking = list(pool.map(lambda case: _lacking(case[0], case[1], name), NEEDS.items()))
         names = _python("-c", PUBLIC_NAMES, folder=name)
     wrong = [*_left_out(), *working, *filter(None, lacking)]
     wrong += [names.stderr] if names.returncode else []

@@ -308,7 +308,7 @@ def test_two_equal_runs_at_once_pay_each_answer_once(server: Endpoint, tmp_path:
 def test_what_is_interrupted_keeps_the_answers_that_come_within_a_second(server: Endpoint, tmp_path: Path) -> None:
     server.delay = lambda number: 0.0 if number == 0 else 0.5
     model = _model(server, tmp_path, concurrency=3)
-    parts = model.draw(0, 9, seed=0)
+    parts: Any = model.draw(0, 9, seed=0)
     next(parts)
     begun = time.monotonic()
     parts.close()
