@@ -53,6 +53,12 @@ def test_a_pipe_that_closes_leaves_a_gate_its_status(condition: str, status: int
     assert Path("report/report.html").exists()
 
 
+@pytest.mark.parametrize("words", ["--help", "compare --help", "study list"])
+def test_what_nobody_reads_on_is_no_failure_of_a_gate(words: str) -> None:
+    done = _shell(f"textassay {words} | true; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_cannot_be_printed_is_saved() -> None:
     done = _compare("--out report >/dev/full")

@@ -139,6 +139,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = show_warning
             status = _run(words)
             sys.stdout.flush()
+    except SystemExit as error:
+        if error.code != 1:
+            raise
+        return tell(BrokenPipeError())  # Rich's way to say that nobody reads on
     except (KeyboardInterrupt, Exception) as error:
         if debug and not isinstance(error, BrokenPipeError):
             traceback.print_exc()
