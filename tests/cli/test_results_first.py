@@ -101,6 +101,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(run: Run, folder: Path, mo
     assert "by length" in done.stdout
 
 
+@pytest.mark.filterwarnings("default")  # or it is an error here, and a line for users
 @pytest.mark.usefixtures("folder")
 def test_a_disk_that_is_full_in_the_middle_loses_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> None:

@@ -233,14 +233,14 @@ def test_wrong_settings_are_refused(arguments: dict[str, Any], error: type[Excep
 
 def test_kinds_of_arguments_are_checked() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"generated": [REAL]}, "got a list"),
+        ({"generated": [REAL]}, r"generated\[0\] must be a str, got list"),
         ({"generated": {1: REAL}}, "got 1"),
         ({"generated": GENERATED, "metrics": "dd"}, r"such as \['dd'\]"),
         ({"generated": GENERATED, "seed": 1.5}, "seed must be a whole number of at least 0, got 1.5"),
         ({"generated": GENERATED, "folds": None}, "folds must be a whole number"),
     ]
     for arguments, message in wrong:
-        with pytest.raises(OptionError, match=message):
+        with pytest.raises((InputError, OptionError), match=message):
             compare(real=REAL, **{"metrics": ["length"], **arguments})
 
 
