@@ -7,14 +7,23 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier, Thread, Timer
 from typing import Any, BinaryIO
 
 import pytest
 
 from textassay import storage
 from textassay.errors import OutputError
-from textassay.storage import Content, atomic_write, host_name, is_running, remove_stale_drafts, write_file, write_files
+from textassay.storage import (
+    Content,
+    atomic_write,
+    host_name,
+    is_running,
+    one_run_at_a_time,
+    remove_stale_drafts,
+    write_file,
+    write_files,
+)
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -255,3 +264,32 @@ def test_what_dead_runs_left_is_removed_and_what_others_write_is_not(tmp_path: P
     remove_stale_drafts(tmp_path)
     there = {name for name in files if (tmp_path / name).exists()}
     assert there == {name for name, (_, stays) in files.items() if stays}
+
+
+def _add(path: Path, content: bytes) -> None:
+    with one_run_at_a_time(path), one_run_at_a_time(path):  # the second time, it has it already
+        path.write_bytes(content)
+
+
+def test_one_run_at_a_time_adds_to_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "answers"
+    code = (
+        "import sys, time; from pathlib import Path; from textassay.storage import one_run_at_a_time\n"
+        f"with one_run_at_a_time(Path({str(path)!r})):\n"
+        "    print('in', flush=True); sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "in\n"
+        Timer(0.3, other.kill).start()  # whatever ends it
+        with pytest.warns(UserWarning, match="another run adds to .*; waiting for it"):
+            _add(path, b"more")
+        assert other.wait() != 0
+        other.communicate()
+    assert path.read_bytes() == b"more"
+    path.write_bytes(b"")
+    with one_run_at_a_time(path):
+        pass
+    assert not path.exists()  # nothing came

@@ -156,8 +156,10 @@ def one_run_at_a_time(path: Path) -> Iterator[None]:
 
 def _locked(path: Path) -> BinaryIO:
     """Return `path`, opened and locked, where there are locks."""
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        return path.open("ab")
     has_waited = False
     while True:
         try:

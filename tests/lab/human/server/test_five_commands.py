@@ -21,9 +21,10 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "human-studies.md"
 def test_five_commands_lead_to_an_analysis(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    block = re.search(r"^## Five commands\n.*?^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-    assert block
-    install, build, serve, *analyses = (shlex.split(line)[1:] for line in block[1].splitlines())
+    section = re.search(r"^## Five commands\n(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    assert section
+    lines = "".join(re.findall(r"^```\w+\n(.*?)^```$", section[1], re.M | re.S)).splitlines()
+    build, install, serve, *analyses = (shlex.split(line.removeprefix("$ "))[1:] for line in lines)
     assert install == ["install", ".[human]"]
     assert len(analyses) == 2
     monkeypatch.chdir(tmp_path)
