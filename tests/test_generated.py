@@ -103,11 +103,13 @@ def test_every_misuse_is_an_error_of_ours(call: Callable[..., Any], wrong: Any) 
 
 
 def test_every_misuse_of_by_is_one() -> None:
-    with pytest.raises(ta.TextassayError, match="unknown column 'modle': did you mean model"):
-        named_texts(FRAME, by="modle")
-    with pytest.raises(ta.TextassayError, match="by='model' is for a table with a column of that name, got a list"):
-        named_texts(A, by="model")
-    with pytest.raises(ta.TextassayError, match="2 rows of the table have no 'model'"):
-        named_texts(pd.DataFrame({"text": A[:3], "model": ["a", None, None]}), by="model")
+    with pytest.raises(ta.TextassayError, match="has no column 'modle'; it has: text, model"):
+        named_texts(FRAME, "human", by="modle")
+    with pytest.raises(ta.TextassayError, match="no text is by 'people'; the texts are by: "):
+        named_texts(FRAME, "people", by="model")
+    with pytest.raises(ta.TextassayError, match="name the column of who wrote them: by='model', real='human'"):
+        named_texts(FRAME, "human")
+    with pytest.raises(ta.TextassayError):
+        named_texts(A, "human", by="model")
     with pytest.raises(ta.TextassayError, match="expected the texts of one generator, got 2: a, b"):
         _explain({"a": A, "b": B})

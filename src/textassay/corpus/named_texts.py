@@ -1,10 +1,11 @@
 """One rule for what is generated, whatever function takes it: texts, name to texts, or a table of several."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from textassay.corpus.paths import Columns
-from textassay.corpus.texts import as_texts
+from textassay.corpus.texts import as_texts, is_table
 from textassay.errors import OptionError
 
 GENERATED = "generated"  # how texts without a name are called
@@ -28,6 +29,11 @@ def named_texts(
         columns = Columns(column, None, prompt_column, by)
         real_texts, named_sides = as_texts(generated, "the table", columns=columns).sides(str(real))
         return dict(named_sides), real_texts
+    if isinstance(real, str) and is_table(generated) and not Path(real).exists():
+        raise OptionError(
+            f"there is no file '{real}': of one table with the texts of all, name the column of who wrote them: "
+            f"by='model', real='{real}'"
+        )
     is_named = isinstance(generated, Mapping) and not hasattr(generated, "column_names")  # which datasets have
     named = dict(generated) if is_named else {} if generated is None else {GENERATED: generated}
     if not (named or may_be_none):
