@@ -32,7 +32,7 @@ def table() -> str:
 
 def _cells(declared: Declaration) -> list[str]:
     needs = [f"`--{'prompt-column' if need == 'prompts' else need}`" for need in declared.needs]
-    if "encoder" in declared.parameters:
+    if "encoder" in declared.parameters and declared.parameters["encoder"].default is not None:
         needs.append("vectors")
     if declared.only_named:
         needs.append("naming")
