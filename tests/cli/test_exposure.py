@@ -116,7 +116,7 @@ def test_what_is_kept_is_not_measured_again(
         assert run(*arguments).stdout == first.stdout
         damaged = next((folder / "out" / "values").iterdir())
         damaged.write_text("{")
-        assert run(*arguments).status == 1
+        assert run(*arguments).status == 70
     assert run(*arguments).stdout == first.stdout
     (folder / "real.txt").write_text("".join(f"{line}\n" for line in sentences(300, 9)))
     other = json.loads(run(*arguments).stdout)

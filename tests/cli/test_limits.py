@@ -145,7 +145,9 @@ def test_results_that_cannot_be_saved_are_said_to_be_printed_only(
     outcome = run("discrepancy", models / "ngram", models / "ngram", "-n", 20, "--out", folder / "out", "--json")
     assert outcome.status == 2
     assert json.loads(outcome.stdout)["tokenizer"] == "whitespace"
-    assert outcome.stderr.endswith("choose another folder; the results were printed, but they are not saved\n")
+    assert outcome.stderr.endswith(
+        "the results were printed, but they are not saved: make room and run the same command again\n"
+    )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
