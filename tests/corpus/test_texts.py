@@ -242,3 +242,15 @@ def test_what_comes_one_by_one_is_told_while_it_is_read() -> None:
     assert not is_stream(Path("real.txt"))
     assert len(as_texts(rows, "real", progress=lambda *line: lines.append(line))) == 300
     assert lines == [("reading real, 0 texts so far", 0, 1), ("reading real, 256 texts so far", 0, 1)]
+
+
+def test_a_column_that_lines_cannot_have_is_said_to_do_nothing(tmp_path: Path) -> None:
+    lines, table = tmp_path / "lines.txt", tmp_path / "table.csv"
+    lines.write_text("It rains .\nIt snows .\n")
+    table.write_text("text,id\nIt rains .,1\n")
+    told = read_texts(lines, column="text").notes
+    assert [(note.kind, note.message) for note in told] == [
+        ("no-columns", "lines.txt holds texts alone, and no column text.")
+    ]
+    assert not read_texts(lines).notes
+    assert "no-columns" not in [note.kind for note in read_texts(table, column="text").notes]

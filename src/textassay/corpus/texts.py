@@ -52,7 +52,7 @@ def read_texts(
         ``FILE::COLUMN`` as `source` says the same, ``FILE::COLUMN@PROMPT`` names the prompts as well, and
         ``FILE::COLUMN[label=1]`` reads the rows with this label only. By default the answers in a chat, in a response
         of an interface or in a log of an evaluation; else the only column, or the only one called text, sentence or
-        content. Ignored for files without columns (lines, JSON strings).
+        content. Without effect, which a note says, for files without columns (lines, JSON strings).
     group_column
         The column that names the group (document, author, ...) of each text. Ignored likewise.
     prompt_column
@@ -72,9 +72,13 @@ def read_texts(
         If it needs pyarrow (Parquet, .zst, dataset folders), or an address fsspec, and that is not installed.
     """
     columns = Columns(column, group_column, prompt_column, source_column)
-    if isinstance(source, str | os.PathLike):
-        return _read(source, columns)
-    return as_texts(source, "texts", columns=columns)
+    if not isinstance(source, str | os.PathLike):
+        return as_texts(source, "texts", columns=columns)
+    read = _read(source, columns)
+    if read.has_columns or not columns.named:
+        return read
+    note = f"{read.name} holds texts alone, and no column {', '.join(columns.named)}."
+    return replace(read, notes=(*read.notes, Note("no-columns", note, "Nothing, if another file has it.", len(read))))
 
 
 def _read(source: str | os.PathLike[str], columns: Columns) -> TextFile:
