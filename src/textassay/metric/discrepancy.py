@@ -411,7 +411,7 @@ def _sight(
     unit = unit_of(real, unit)
     prior, _ = chosen_prior(prior, real, generated)
     n_texts = _n_texts(generated, real, fit_real)
-    seen = Seen(text_kind(real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
+    seen = Seen(compute_once(text_kind, real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
     judge = _judge(discriminator, effort, seen, n_texts)
     prior = prior if reads_prior(judge) else None
     return _Sight(
