@@ -12,6 +12,7 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator.base import CrossValidated, Discriminator, Part, Pool
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.solvers import dense_logistic_path, fit_dense_logistic
+from textassay.discriminator.logistic import count_texts
 from textassay.discriminator.stack import LinearMargins, StackDiscriminator, StackFeatures
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution.threads import workers
@@ -152,7 +153,9 @@ def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
         elif "real" in name:
             expected = expected - described[name.replace("real", "generated")]
         assert named[name] == pytest.approx(expected)
-    assert columns[:, features.n_straight - 1] == pytest.approx(LinearMargins.fit(marked, joint)[1])
+    counted = count_texts(real, generated, max_order=4, min_sentences=2, with_ends=True)
+    margins = LinearMargins.fit(counted, everything.numbers, everything.is_real, joint)[1]
+    assert columns[:, features.n_straight - 1] == pytest.approx(margins)
 
 
 @pytest.mark.parametrize("discriminator", [StackDiscriminator(), StackDiscriminator(bends=(0.3,), grid=(3.0,))])
@@ -288,14 +291,15 @@ def test_the_top_takes_any_columns(columns: str, n: int) -> None:
 
 
 def test_margins_of_training_sentences_are_those_of_models_that_did_not_see_them() -> None:
-    real, generated = (mark_ends(side) for side in pair(600, 9))
-    model, own = LinearMargins.fit((real, generated))
+    real, generated = pair(600, 9)
     is_real = np.arange(1200) < 600
+    counted = {"max_order": 4, "min_sentences": 2, "with_ends": True}
+    model, own = LinearMargins.fit(count_texts(real, generated, **counted), np.arange(1200), is_real)
     seen = np.concatenate([model.margins(real), model.margins(generated)])
     assert abs(np.mean(own[is_real] > 0) - np.mean(own[~is_real] > 0)) < 4 * np.sqrt(2 * 0.25 / 600)
     assert np.mean(seen[is_real] > 0) - np.mean(seen[~is_real] > 0) > 0.4  # by those that did, noise is known by heart
     groups = np.concatenate([np.arange(600), np.arange(600)])
-    doubled = LinearMargins.fit((real, real), groups)[1]
+    doubled = LinearMargins.fit(count_texts(real, real, **counted), np.arange(1200), is_real, groups)[1]
     assert doubled[:600] == pytest.approx(doubled[600:])
 
 

@@ -180,7 +180,7 @@ def rise_of(
         for judged, parts in ((full, (1.0, 1.0)), (half, shares))
     )
     factor = variance_factor(len(full.fit.folds))
-    variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing_var)
+    variance = max(factor * float(np.square(sums).sum()) * len(sums) / (len(sums) - 1), factor * guessing_var)
     value = full.estimate.value - half.estimate.value
     margin = float(stdtrit(max(1, len(sums) - 2), (1 + level) / 2)) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)

@@ -9,6 +9,7 @@ import inspect
 import math
 import operator
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
@@ -101,14 +102,18 @@ class Pool:
     def __init__(self, real: Corpus, generated: Corpus) -> None:
         self.sides = (real, generated)
         self._results: dict[Any, Any] = {}
+        self._locks: defaultdict[Any, Lock] = defaultdict(Lock)
         self._lock = Lock()
 
-    def once(self, function: Callable[..., T], *settings: Any) -> T:
-        """Return ``function(real, generated, *settings)``, computed at the first call."""
+    def once(self, function: Callable[..., T], **settings: Any) -> T:
+        """Return ``function(real, generated, **settings)``, computed at the first call; others may be, meanwhile."""
+        key = function, *settings.items()
         with self._lock:
-            if (function, *settings) not in self._results:
-                self._results[(function, *settings)] = function(*self.sides, *settings)
-            result: T = self._results[(function, *settings)]
+            own_lock = self._locks[key]
+        with own_lock:
+            if key not in self._results:
+                self._results[key] = function(*self.sides, **settings)
+            result: T = self._results[key]
         return result
 
     def __reduce__(self) -> tuple[type["Pool"], Pair]:

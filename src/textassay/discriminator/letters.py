@@ -64,12 +64,12 @@ class LettersDiscriminator(BaseDiscriminator):
 
     def fit_part(self, train: Part, valid: Part) -> Self:
         fitted = copy.copy(self)
-        counts = train.pool.once(count_sides, self.max_order)
+        counts = train.pool.once(count_sides, max_order=self.max_order)
         fitted._model, fitted.chosen = self._learn(*((counts[part.numbers], part.is_real) for part in (train, valid)))
         return fitted
 
     def prob_real_of(self, part: Part) -> Scores:
-        scores = self.model.prob_real_of(part.pool.once(count_sides, self.max_order)[part.numbers])
+        scores = self.model.prob_real_of(part.pool.once(count_sides, max_order=self.max_order)[part.numbers])
         return scores[part.is_real], scores[~part.is_real]
 
     @property

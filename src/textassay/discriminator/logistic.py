@@ -8,21 +8,24 @@ text stays. Fits are stopped early (`_TOLERANCE`), which moves no measured discr
 Source: objective (3) of Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation".
 """
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
+    Part,
+    Scores,
     balanced_accuracy,
     balanced_cross_entropy,
     is_real_of,
@@ -30,9 +33,11 @@ from textassay.discriminator.base import (
 )
 from textassay.discriminator.solvers import fit_logistic
 from textassay.errors import OptionError, unknown_name
-from textassay.ngram.index import NgramIndex, mark_ends
+from textassay.ngram.index import mark_ends
+from textassay.ngram.text_counts import KeptNgrams, TextCounts
 
 FloatArray = npt.NDArray[np.float64]
+Texts = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]  # numbers of some texts, and which of these are real
 Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
@@ -63,17 +68,15 @@ class Weights:
 
 @dataclass(frozen=True)
 class NgramLogistic:
-    """A fitted linear model over the n-grams of `index`."""
+    """A fitted linear model over n-grams."""
 
-    index: NgramIndex
+    ngrams: KeptNgrams
     weights: Weights
-    with_ends: bool
     coefficients: FloatArray
     intercept: float
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        counts = self.index.count_matrix(mark_ends(corpus) if self.with_ends else corpus)
-        return self.prob_real_of(self.weights(counts))
+        return self.prob_real_of(self.weights(self.ngrams.counts(corpus)))
 
     def prob_real_of(self, features: csr_matrix) -> FloatArray:
         """Return the same from the features of sentences."""
@@ -92,42 +95,67 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
     min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
 
     @abstractmethod
-    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
-        """Yield what to try, from the counts of both sides: its name for `chosen`, weights, and strengths."""
+    def weightings(self, counts: csr_matrix) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+        """Yield what to try, from the counts of the training text: its name for `chosen`, weights, and strengths."""
 
     def learn(self, train: Pair, valid: Pair) -> tuple[NgramLogistic, dict[str, Any]]:
         """Return the model with the best balanced accuracy on validation text, then the lowest cross-entropy."""
-        marked = [mark_ends(corpus) if self.with_ends else corpus for corpus in train]
-        index = NgramIndex.build(marked, max_order=self.max_order, min_sentences=self.min_sentences)
-        counts = [index.count_matrix(corpus) for corpus in marked]
-        valid_counts = [index.count_matrix(mark_ends(corpus) if self.with_ends else corpus) for corpus in valid]
-        all_counts, is_real = vstack(counts, format="csr"), is_real_of(train)
+        labels = [is_real_of(pair) for pair in (train, valid)]
+        rows = np.split(np.arange(sum(map(len, labels))), [len(labels[0])])
+        counts = TextCounts.of([*train, *valid], **self._counted)
+        return self._learn(counts, *zip(rows, labels, strict=True))
+
+    def fit_part(self, train: Part, valid: Part) -> Self:
+        """Return a fitted copy, from the counts of the whole pool."""
+        fitted = copy.copy(self)
+        parts = [(part.numbers, part.is_real) for part in (train, valid)]
+        fitted._model, fitted.chosen = self._learn(train.pool.once(count_texts, **self._counted), *parts)
+        return fitted
+
+    def prob_real_of(self, part: Part) -> Scores:
+        model: NgramLogistic = self.model
+        counts = part.pool.once(count_texts, **self._counted).of_rows(part.numbers, model.ngrams)
+        scores = model.prob_real_of(model.weights(counts))
+        return scores[part.is_real], scores[~part.is_real]
+
+    @property
+    def _counted(self) -> dict[str, Any]:
+        return {"max_order": self.max_order, "min_sentences": self.min_sentences, "with_ends": self.with_ends}
+
+    def _learn(self, counts: TextCounts, train: Texts, valid: Texts) -> tuple[NgramLogistic, dict[str, Any]]:
+        ngrams, train_counts = counts.learnt_from(train[0])
+        valid_counts = counts.of_rows(valid[0], ngrams)
         best = (-math.inf, -math.inf)
-        for name, weights, strengths in self.weightings(counts):
-            features = weights(all_counts)
-            valid_features = [weights(side) for side in valid_counts]
+        for name, weights, strengths in self.weightings(train_counts):
+            features, valid_features = weights(train_counts), weights(valid_counts)
             lowest, known = math.inf, list[tuple[float, FloatArray]]()
             for c in strengths:
                 theta = fit_logistic(
                     features,
-                    is_real,
+                    train[1],
                     c=c,
                     tolerance=_TOLERANCE,
                     start=_start(known, c, self.ahead),
                     full_steps=self.ahead == 0,
                 )
                 known = [*known[-1:], (c, theta)]
-                model = NgramLogistic(index, weights, self.with_ends, theta[:-1], float(theta[-1]))
-                real, generated = (model.prob_real_of(side) for side in valid_features)
+                model = NgramLogistic(ngrams, weights, theta[:-1], float(theta[-1]))
+                scores = model.prob_real_of(valid_features)
+                real, generated = scores[valid[1]], scores[~valid[1]]
                 loss = balanced_cross_entropy(real, generated)
                 merit = (balanced_accuracy(real, generated), -loss)
                 if merit > best:
                     best, best_model = merit, model
-                    chosen = {**name, "c": c, "n_features": index.n_features}
+                    chosen = {**name, "c": c, "n_features": len(ngrams.columns)}
                 lowest = min(lowest, loss)
                 if loss > self.overfit * lowest:
                     break
         return best_model, chosen
+
+
+def count_texts(real: Corpus, generated: Corpus, **counted: Any) -> TextCounts:
+    """Return `TextCounts` of the texts of a pool, real ones first."""
+    return TextCounts.of([real, generated], **counted)
 
 
 def _start(known: Sequence[tuple[float, FloatArray]], c: float, ahead: float) -> FloatArray | None:
@@ -168,14 +196,13 @@ class LogisticDiscriminator(NgramLogisticDiscriminator):
         )
         return f"1-{self.max_order}-grams with ends in >={self.min_sentences} sentences, {grids}"
 
-    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+    def weightings(self, counts: csr_matrix) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
         """Yield those of the grid; the inverse document frequency is ln((1 + N) / (1 + df)) + 1."""
         for weighting, strengths in self.grid.items():
             weights = Weights()
             if weighting == "tfidf":
-                frequency = np.sum([np.bincount(side.indices, minlength=side.shape[1]) for side in counts], axis=0)
-                n = sum(side.shape[0] for side in counts)
-                weights = Weights(np.log((1 + n) / (1 + frequency)) + 1)
+                frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+                weights = Weights(np.log((1 + counts.shape[0]) / (1 + frequency)) + 1)
             yield {"weighting": weighting}, weights, strengths
 
     def token_evidence(self, corpus: Corpus) -> FloatArray:
@@ -186,18 +213,17 @@ class LogisticDiscriminator(NgramLogisticDiscriminator):
         counts at the beginning.
         """
         model: NgramLogistic = self.model
-        index, marked = model.index, mark_ends(corpus)
-        counts = index.count_matrix(marked)
+        marked = mark_ends(corpus)
+        counts = model.ngrams.counts(corpus)
+        n_columns = counts.shape[1]
         once = model.weights(counts).data / counts.data * model.coefficients[counts.indices]  # of one occurrence
-        entries = np.repeat(np.arange(len(marked)), np.diff(counts.indptr)) * index.n_features + counts.indices
+        entries = np.repeat(np.arange(len(marked)), np.diff(counts.indptr)) * n_columns + counts.indices
         sentences = np.repeat(np.arange(len(marked)), marked.lengths)
         evidence = np.zeros(len(marked.tokens))
-        first = 0
-        for order, (ids, size) in enumerate(zip(index.all_ids(marked), index.sizes, strict=True), start=1):
-            starts = np.flatnonzero(ids >= 0)
-            needed = sentences[starts] * index.n_features + first + ids[starts]
+        for order, columns in enumerate(model.ngrams.columns_of(marked), start=1):
+            starts = np.flatnonzero(columns >= 0)
+            needed = sentences[starts] * n_columns + columns[starts]
             evidence[starts + order - 1] += once[np.searchsorted(entries, needed)]
-            first += size
         evidence[marked.offsets[:-1]] += model.intercept
         return evidence
 
@@ -219,5 +245,5 @@ class PlainLogistic(NgramLogisticDiscriminator):
         strengths = ",".join(f"{c:g}" for c in _PLAIN_STRENGTHS)
         return f"1-{self.max_order}-grams without ends in >={self.min_sentences} sentences, binary C={strengths}"
 
-    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+    def weightings(self, counts: csr_matrix) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
         yield {}, Weights(), _PLAIN_STRENGTHS

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.storage import checksum, write_files
 
-FORMAT = 1  # raised whenever a class of a fitted discriminator gets another name or other fields
+FORMAT = 2  # raised whenever a class of a fitted discriminator gets another name or other fields
 _FIRST_LINE = b"textassay discriminator %d "
 _PUT = ("PUT", "BINPUT", "LONG_BINPUT")  # of older protocols; a large number in one takes as much memory
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"

@@ -34,7 +34,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, vstack
+from scipy.sparse import csr_matrix
 
 from textassay.corpus.array_files import drop_pages
 from textassay.corpus.corpus import Corpus
@@ -47,11 +47,10 @@ from textassay.discriminator.base import (
     Pool,
     Scores,
     balanced_cross_entropy,
-    is_real_of,
     log_probs_column,
     setting,
 )
-from textassay.discriminator.logistic import Weights
+from textassay.discriminator.logistic import Weights, count_texts
 from textassay.discriminator.solvers import (
     MANY_COLUMNS,
     DenseLogistic,
@@ -61,9 +60,10 @@ from textassay.discriminator.solvers import (
 )
 from textassay.errors import UnavailableError
 from textassay.execution.threads import parallel_map
-from textassay.ngram.index import NgramIndex, mark_ends
+from textassay.ngram.index import mark_ends
 from textassay.ngram.side_counts import STRENGTHS, NgramTexts, SideCounts
 from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL, SkipCounts, SkipTexts
+from textassay.ngram.text_counts import KeptNgrams, TextCounts
 from textassay.prior.catalog import COUNTS_COLUMN, MODEL_COLUMN
 from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
@@ -86,6 +86,7 @@ _GIVEN = (training_text.COLUMN, COUNTS_COLUMN, MODEL_COLUMN, structure.COLUMN)
 _N_FOLDS = 3
 _MAX_ORDER = 4
 _MIN_SENTENCES = 2
+_COUNTED = {"min_sentences": _MIN_SENTENCES, "with_ends": True}
 _C = 0.1
 _TOLERANCE = 0.1
 
@@ -138,7 +139,7 @@ class StackDiscriminator(BaseDiscriminator):
     def fit_part(self, train: Part, valid: Part) -> Self:
         """Return a fitted copy that scores no other texts than those of the pool."""
         fitted = copy.copy(self)
-        texts = train.pool.once(_repeated_ngrams, self.max_order)
+        texts = train.pool.once(_repeated_ngrams, max_order=self.max_order)
         skips = train.pool.once(_repeated_skips) if self.skips else None
         fitted._model, fitted.chosen = self._learn(texts, skips, train, valid)
         return fitted
@@ -239,17 +240,16 @@ class _Stack:
 class LinearMargins:
     """Linear models of `_N_FOLDS` parts; made by `fit`."""
 
-    index: NgramIndex  # The n-grams
+    ngrams: KeptNgrams
     coefficients: FloatArray  # Mean over the fits, the intercept last, shape (n_features + 1,)
 
     @classmethod
     def fit(
-        cls, train: Pair, groups: IntArray | None = None, *, max_order: int = _MAX_ORDER
+        cls, counts: TextCounts, numbers: IntArray, is_real: Mask, groups: IntArray | None = None
     ) -> "tuple[LinearMargins, FloatArray]":
-        """Return models, and the margins of training sentences, real ones first, shape (n_real + n_generated,)."""
-        index = NgramIndex.build(train, max_order=max_order, min_sentences=_MIN_SENTENCES)
-        rows: csr_matrix = Weights()(vstack([index.count_matrix(corpus) for corpus in train], format="csr"))
-        is_real = is_real_of(train)
+        """Return models of the texts `numbers` of `counts`, and margins of these; all shapes (N,)."""
+        ngrams, own_counts = counts.learnt_from(numbers)
+        rows = Weights()(own_counts)
         groups = np.arange(len(is_real)) if groups is None else groups
         parts = stream(0, "linear margins", "parts").permutation(int(groups.max()) + 1)[groups] % _N_FOLDS
         margins = np.zeros(len(is_real))
@@ -262,13 +262,19 @@ class LinearMargins:
             theta = fit_logistic(rows[rest], is_real[rest], c=_C, tolerance=_TOLERANCE)
             margins[own] = rows[own] @ theta[:-1] + theta[-1]
             fits.append(theta)
-        mean = np.mean(fits, axis=0) if fits else np.zeros(index.n_features + 1)
-        return cls(index, mean), margins
+        mean = np.mean(fits, axis=0) if fits else np.zeros(len(ngrams.columns) + 1)
+        return cls(ngrams, mean), margins
 
     def margins(self, corpus: Corpus) -> FloatArray:
-        """Return the mean log-odds of new sentences, with ends as in `fit`, shape (N,)."""
-        rows = Weights()(self.index.count_matrix(corpus))
-        return np.asarray(rows @ self.coefficients[:-1] + self.coefficients[-1], dtype=np.float64)
+        """Return the mean log-odds of new texts, shape (N,)."""
+        return self._margins(self.ngrams.counts(corpus))
+
+    def margins_of(self, counts: TextCounts, numbers: IntArray) -> FloatArray:
+        """Return the same of the texts `numbers` of those that were counted."""
+        return self._margins(counts.of_rows(numbers, self.ngrams))
+
+    def _margins(self, counts: csr_matrix) -> FloatArray:
+        return np.asarray(Weights()(counts) @ self.coefficients[:-1] + self.coefficients[-1], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -322,9 +328,9 @@ class StackFeatures:
         described = train.chosen(drawn)
         lengths = described.gathered(lambda side: side.lengths)
         linear, own_margins, own_gaps = None, None, None
-        own_groups = None if groups is None else groups[drawn]
+        of_described = described.numbers, described.is_real, None if groups is None else groups[drawn]
         if margin_order:
-            linear, own_margins = LinearMargins.fit(_marked(described), own_groups, max_order=margin_order)
+            linear, own_margins = LinearMargins.fit(_counted(train, margin_order), *of_described)
         sums = counts.describe_own(groups, rows=train.numbers, drawn=drawn)
         if skips is not None:
             own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
@@ -332,7 +338,7 @@ class StackFeatures:
         came = [described.column(name) for name in names]
         at_edges = None
         if structure.COLUMN in names:
-            at_edges, own_edges = LinearMargins.fit(_marked_edges(described), own_groups)
+            at_edges, own_edges = LinearMargins.fit(_counted(train, _MAX_ORDER, edges=True), *of_described)
             came.append(own_edges)
         given = np.column_stack(came) if came else None
         is_real = train.is_real[drawn]
@@ -368,10 +374,11 @@ class StackFeatures:
         log_probs = None if self.column is None else corpus.columns[self.column]
         came = [corpus.columns[name] for name in self._given]
         if self.at_edges is not None:
-            came.append(self.at_edges.margins(mark_ends(structure.edges(corpus))))
+            came.append(self.at_edges.margins(structure.edges(corpus)))
         given = np.column_stack(came) if came else None
         gaps = None if self.skips is None else self.skips.describe(marked)
-        return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
+        margins = None if self.linear is None else self.linear.margins(corpus)
+        return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, margins)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
         """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
@@ -380,18 +387,18 @@ class StackFeatures:
         for first in range(0, n, _TEXTS_AT_ONCE):
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
-            lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
+            lengths, log_probs, margins = block.gathered(lambda side: side.lengths), None, None
             came = [block.column(name) for name in self._given]
             if self.at_edges is not None:
-                came.append(self.at_edges.margins(Corpus.concatenate(_marked_edges(block))))
+                came.append(self.at_edges.margins_of(_counted(part, _MAX_ORDER, edges=True), block.numbers))
             given = np.column_stack(came) if came else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.linear is not None:
-                marked = Corpus.concatenate(_marked(block))
+                margins = self.linear.margins_of(_counted(part, self.linear.ngrams.index.max_order), block.numbers)
             sums = self.counts.describe_uncounted(block.numbers)
             gaps = None if self.skips is None else self.skips.describe_uncounted(block.numbers)
-            columns = self._describe(sums, gaps, lengths, log_probs, given, marked)
+            columns = self._describe(sums, gaps, lengths, log_probs, given, margins)
             for number, top in enumerate(tops):
                 scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
         n_real = len(part.rows[0])
@@ -404,10 +411,9 @@ class StackFeatures:
         lengths: IntArray,
         raw_log_probs: npt.NDArray[np.floating] | None,
         given: FloatArray | None,
-        marked: Corpus | None,
+        margins: FloatArray | None,
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
-        margins = None if self.linear is None or marked is None else self.linear.margins(marked)
         token = _average_token(self.counts, sums, lengths, log_probs, given, training_text.COLUMN in self._given)
         return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)
 
@@ -490,12 +496,13 @@ class StackFeatures:
         return columns
 
 
-def _marked(part: Part) -> Pair:
-    return mark_ends(part.corpora[0]), mark_ends(part.corpora[1])
+def _counted(part: Part, max_order: int, *, edges: bool = False) -> TextCounts:
+    """Return the counts of n-grams of all texts of the pool, or of their first and last tokens."""
+    return part.pool.once(_count_edges if edges else count_texts, max_order=max_order, **_COUNTED)
 
 
-def _marked_edges(part: Part) -> Pair:
-    return mark_ends(structure.edges(part.corpora[0])), mark_ends(structure.edges(part.corpora[1]))
+def _count_edges(real: Corpus, generated: Corpus, **counted: Any) -> TextCounts:
+    return count_texts(structure.edges(real), structure.edges(generated), **counted)
 
 
 def _straight(

@@ -36,7 +36,7 @@ _EMPTY = 0  # row of the empty n-gram
 _PER_ORDER = 6  # features for each order, besides those of `STRENGTHS`
 _FALLBACK_DISCOUNT = 0.5
 _SMALLEST_SHARE = 0.01  # lower limit of the expected share of a side
-_TOKENS_AT_ONCE = 4  # probabilities of so many tokens are multiplied before a logarithm is taken
+TOKENS_AT_ONCE = 4  # probabilities of so many tokens are multiplied before a logarithm is taken
 
 Ids = npt.NDArray[np.int32]
 
@@ -345,7 +345,8 @@ def _describe(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_logs(products, sums):  # type: ignore[no-untyped-def]
+def add_logs(products, sums):  # type: ignore[no-untyped-def]
+    """Add the logarithms of `products` to `sums`, and set them to 1."""
     for column in range(len(sums)):
         sums[column] += np.log(products[column])
         products[column] = 1.0
@@ -408,9 +409,9 @@ def _sum_tokens(grams, n_tokens, table, discounts, strengths, uniform, products,
                 products[column + 4 + side] *= over_pooled[side]
             for which in range(n_strengths):
                 products[column + _PER_ORDER + which] *= ratios[which]
-        if position % _TOKENS_AT_ONCE == 0:
-            _add_logs(products, sums)
-    _add_logs(products, sums)
+        if position % TOKENS_AT_ONCE == 0:
+            add_logs(products, sums)
+    add_logs(products, sums)
 
 
 def _widths(max_order: int) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
+from textassay.ngram.side_counts import TOKENS_AT_ONCE, add_logs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -289,7 +290,7 @@ def _count(contexts, grams, offsets, sides, rows, of_context, of_gram, n_single)
                         of_context[context, _FOLLOWERS + side] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
 def _describe(  # type: ignore[no-untyped-def]
     tokens,
     contexts,
@@ -309,7 +310,7 @@ def _describe(  # type: ignore[no-untyped-def]
     features,
 ):
     """Fill `features`, one row for each text of `rows` that is drawn; texts of a group are adjacent."""
-    probs = np.empty(_N_SIDES)
+    products = np.ones(_N_SIDES + 1)
     begin, n_described = 0, 0
     while begin < len(rows):
         end = begin + 1
@@ -341,24 +342,25 @@ def _describe(  # type: ignore[no-untyped-def]
                                 if changes:
                                     of_context[context, _FOLLOWERS + side] += step
                         continue
+                    if (place - offsets[row]) % TOKENS_AT_ONCE == 0:
+                        add_logs(products, features[n_described])
                     if context < 0 or of_context[context, _POOLED] == 0:
                         continue
                     frequency = (unigrams[token] + 1.0) / (n_tokens + n_known)
                     for side in range(_N_SIDES):
-                        probs[side] = frequency
                         if of_context[context, side] > 0:
                             n_gram = of_gram[gram, side] if gram >= 0 else 0
                             gain = max(n_gram - discounts[side], 0.0)
                             left = discounts[side] * of_context[context, _FOLLOWERS + side]
-                            probs[side] = (gain + left * frequency) / of_context[context, side]
-                        features[n_described, side] += np.log(probs[side] / frequency)
+                            products[side] *= (gain / frequency + left) / of_context[context, side]
                     n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
                     share = n_real / (n_real + n_generated)
                     real, generated = 0, 0
                     if gram >= 0:
                         real, generated = of_gram[gram, 0], of_gram[gram, 1]
                     ratio = (real + share) / (generated + 1.0 - share) * (n_generated / n_real)
-                    features[n_described, 3] += np.log(ratio)
+                    products[_N_SIDES] *= ratio
                 if step == 0:
+                    add_logs(products, features[n_described])
                     n_described += 1
         begin = end
