@@ -11,8 +11,8 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator.base import CrossValidated, Discriminator, Part, Pool
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
-from textassay.discriminator.solvers import dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.logistic import count_texts
+from textassay.discriminator.solvers import dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.stack import LinearMargins, StackDiscriminator, StackFeatures
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution.threads import workers
