@@ -68,7 +68,7 @@ def main() -> None:
 def write_texts(folder: Path, n_texts: int) -> list[str]:
     """Write the texts into `folder`; return the arguments of `compare` that name them."""
     text = Corpus.from_texts(docstring_sentences())
-    arguments = []
+    arguments: list[str] = []
     for order in (max(ORDERS) + 1, *ORDERS):
         drawn = NgramModel(order).fit(text).sample(n_texts, seed=order)
         file = folder / f"{order}-gram.txt"
