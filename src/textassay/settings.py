@@ -4,7 +4,7 @@ A job's settings are one frozen dataclass, which the library takes whole. A comm
 makes its fields options. Keywords are spelt on the public face only, which builds the dataclass and has checked them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from textassay.metric.catalog import MetricLike
 
     _Metrics = Sequence[MetricLike]
+    _Margins = float | Mapping[MetricLike, float]
     _Encoder: TypeAlias = Any  # objects of the library, which has a keyword of its own type for each
     _Tokenizer: TypeAlias = Any
 else:  # on the command line they are words
-    _Effort = _Encoder = _Metrics = _Tokenizer = str
+    _Effort = _Encoder = _Margins = _Metrics = _Tokenizer = str
 
 TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
 FOLDS = 5
@@ -178,6 +179,11 @@ class Comparing(Explaining):
         bool, Option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
     ] = False
     explain: Annotated[bool, Option("Show what gives each generator away; takes a while.", panel=MEASURING)] = True
+    equivalent: Annotated[
+        _Margins | None,
+        Option("PASS or FAIL: is dd at most this? Such as 0.1 or 'dd=0.1,bleu=0.02'.", "MARGIN", OUTPUT),
+        Parse("textassay.comparison.equivalence:parse_margins"),
+    ] = None
 
     def of_metrics(self, *, has_features: bool = False) -> dict[str, Any]:
         """Return the settings of whichever metrics have them; raise for those that cannot go together."""

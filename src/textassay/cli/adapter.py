@@ -35,7 +35,7 @@ from textassay.storage import output_folder
 ORDER = (
     "generators", "real", "draw", "real_heldout", "train", "fit_real", "prompt_column", "features", "log_probs",
     "no_log_probs", "ratings", "...", "metrics", "effort", "encoder", "paper", "prior", "unit", "explain", "folds",
-    "level", "device", "fail_if", "summary", "all", "column", "max_input", "max_text", "tokenizer", "lowercase",
+    "level", "device", "equivalent", "fail_if", "junit", "summary", "all", "column", "max_input", "max_text", "tokenizer", "lowercase",
     "normalize", "max_tokens", "group_column", "independent", "workers", "quiet", "config", "seed", "cluster", "json",
     "out",
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Check, option
@@ -10,6 +11,7 @@ from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
     Condition,
     check_sources,
+    check_writable,
     parse_condition,
     parse_files,
     parse_generators,
@@ -64,6 +66,9 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     fail_if: Annotated[
         list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
     ] = None
+    junit: Annotated[
+        Path | None, option("Write the verdicts of --equivalent as JUnit XML.", "FILE.xml", OUTPUT)
+    ] = None
     summary: Annotated[
         str | None,
         option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
@@ -74,7 +79,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     ] = False
 
     def run(self) -> int:
-        """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
+        """Compare, print, write; return 0, 1 where ``--fail-if`` holds or ``--equivalent`` fails, 3 if it is open."""
         table = read_table(
             self.table, self.source_column, self.real, self.generators or (),
             column=self.column, group_column=self.group_column, prompt_column=self.prompt_column,
@@ -85,6 +90,10 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         if self.paper and self.folds is not None:
             raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
+        if self.junit is not None:
+            if self.equivalent is None:
+                raise OptionError("--junit writes the verdicts of --equivalent: add --equivalent 0.1")
+            check_writable(self.junit.parent)
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
@@ -139,7 +148,21 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
         for failure in failures:
             print_line(f"--fail-if {failure}")
-        return int(bool(failures))
+        return int(bool(failures)) or self._tell_equivalence(comparison)
+
+    def _tell_equivalence(self, comparison: "Comparison") -> int:
+        """Write the verdicts where asked, say who does not pass, and return their exit status."""
+        if not comparison.equivalence:
+            return 0
+        from textassay.comparison.equivalence import exit_status
+        from textassay.comparison.equivalence_document import junit_xml, names_by_verdict
+        from textassay.storage import write_file
+
+        if self.junit is not None:
+            write_file(self.junit, junit_xml(comparison))
+        if names := names_by_verdict(comparison.equivalence):
+            print_line(f"--equivalent: {names}")
+        return exit_status(comparison.equivalence)
 
     def _save(self, comparison: "Comparison", texts: "Mapping[str, Sequence[str]]") -> None:
         """Write the report, if asked for."""
@@ -198,6 +221,10 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
             available = [name for name, value in extras.items() if value]
             metrics = default_metrics(available, unit="document" if unit == "document" else "sentence")
         chosen = [metric.name for metric in parse_metrics(metrics, **settings)]
+        if self.equivalent is not None:
+            from textassay.comparison.equivalence import checked_margins
+
+            checked_margins(self.equivalent, chosen, settings)
         asked = [parse_metric(condition.metric, **settings) for condition in conditions]
         of = "metrics of documents" if unit == "document" else "metrics"
         for condition, metric in zip(conditions, asked, strict=True):

@@ -208,7 +208,7 @@ def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[
     """Return parameter name to value, as a command line would give it, from a YAML file, where every option is a key.
 
     `path`: the file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
-    ``features``, ``log-probs`` and ``ratings`` map names to files. Relative files are looked for from the working
+    ``features``, ``log-probs`` and ``ratings`` map names to files, ``equivalent`` maps metrics to margins. Relative files are looked for from the working
     folder, as on the command line.
     """
     settings: dict[str, Any] = {}
@@ -245,6 +245,9 @@ def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
             )
     if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]
+    if key == "equivalent" and isinstance(value, Mapping | int | float) and not isinstance(value, bool):
+        margins = value.items() if isinstance(value, Mapping) else [("dd", value)]
+        return ",".join(f"{name}={margin}" for name, margin in margins)
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         if key in ("metrics", "monitor"):
             return ",".join(map(str, value))

@@ -125,6 +125,10 @@ def command_line(digest: Digest) -> str:
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
     parts += ["--lowercase" if step == "lower" else f"--{step.replace('=', ' ')}" for step in steps]
+    if comparison.equivalence:
+        margins = {one.metric: one.margin for one in comparison.equivalence}
+        named = ",".join(f"{metric}={margin:g}" for metric, margin in margins.items())
+        parts.append(f"--equivalent {shlex.quote(named)}")
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
 
 

@@ -138,6 +138,51 @@ class Rank:
     high: int
 
 
+@dataclass(frozen=True)
+class Equivalence:
+    """Whether a generator's text is equivalent to real text by one metric, beside a margin named beforehand.
+
+    Attributes
+    ----------
+    generator, metric
+        Whose text, by what.
+    verdict
+        "PASS", "FAIL" or "INCONCLUSIVE".
+    margin
+        The largest value of a judge such as dd, or difference of another metric from real text, that does not matter.
+    value, low, high
+        That value, or that difference, and its limits, for all verdicts of the comparison together; None where there
+        are none.
+    certified
+        The total variation is at least this, certified for all verdicts together; None where nothing certifies it.
+    for_any_judge
+        Whether it fails because of that, and not only by this judge.
+    judge
+        What PASS is relative to: the classifier of dd; empty for a metric that has none.
+    n
+        Texts of the smaller side.
+    needed
+        How many would decide with a chance of 80 %, if the value stayed as it is; None where it is decided or that is
+        more than 100 times as many.
+    reason
+        Why nothing could be told; else empty.
+    """
+
+    generator: str
+    metric: str
+    verdict: Literal["PASS", "FAIL", "INCONCLUSIVE"]
+    margin: float
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    certified: float | None = None
+    for_any_judge: bool = False
+    judge: str = ""
+    n: int | None = None
+    needed: int | None = None
+    reason: str = ""
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Displayed, document="textassay.comparison.document:comparison_document"):
     """Many metrics over many generators against one real text; made by `compare`.
@@ -176,6 +221,8 @@ class Comparison(Displayed, document="textassay.comparison.document:comparison_d
     floor_groups
         Of real text in groups (prompts, documents): how many there are, ``n_groups``, and how many have texts in both
         halves of the row ``(real)``, ``n_shared``; empty where texts are not grouped.
+    equivalence
+        A verdict for each metric that was given a margin, and each generator.
     """
 
     version: str
@@ -194,6 +241,7 @@ class Comparison(Displayed, document="textassay.comparison.document:comparison_d
     texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
     draws: tuple[Draw, ...] = ()
     floor_groups: Mapping[str, int] = field(default_factory=dict)
+    equivalence: tuple[Equivalence, ...] = ()
 
     def __str__(self) -> str:
         from textassay.comparison.document import screen_text
@@ -392,6 +440,7 @@ class Comparison(Displayed, document="textassay.comparison.document:comparison_d
             "settings": dict(self.settings),
             **({"draws": [draw.to_dict() for draw in self.draws]} if self.draws else {}),
             **({"floor_groups": dict(self.floor_groups)} if self.floor_groups else {}),
+            **({"equivalence": [asdict(one) for one in self.equivalence]} if self.equivalence else {}),
         }
 
     @classmethod
@@ -413,6 +462,7 @@ class Comparison(Displayed, document="textassay.comparison.document:comparison_d
             settings=data["settings"],
             draws=tuple(Draw.from_dict(draw) for draw in data.get("draws", ())),
             floor_groups=data.get("floor_groups", {}),
+            equivalence=tuple(Equivalence(**one) for one in data.get("equivalence", ())),
         )
 
     def to_markdown(self, *, short: bool = False) -> str:

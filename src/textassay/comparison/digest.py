@@ -235,4 +235,5 @@ def _with_encoders(comparison: Comparison) -> Comparison:
         results=tuple(replace(result, metric=names.get(result.metric, result.metric)) for result in comparison.results),
         pairs=tuple(replace(pair, metric=names.get(pair.metric, pair.metric)) for pair in comparison.pairs),
         ranks=tuple(replace(rank, metric=names.get(rank.metric, rank.metric)) for rank in comparison.ranks),
+        equivalence=tuple(replace(one, metric=names.get(one.metric, one.metric)) for one in comparison.equivalence),
     )

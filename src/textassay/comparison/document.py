@@ -17,6 +17,7 @@ from textassay.comparison.answer_sentences import answer, command_line, scope
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.comparison.digest import Digest
 from textassay.comparison.draw_document import drawn_section
+from textassay.comparison.equivalence_document import equivalence_lines, equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
 from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
 from textassay.comparison.figures import (
@@ -167,6 +168,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
         answer(digest),
         scope(digest),
         sections(
+            equivalence_section(digest),
             _warnings(digest),
             section("The main metrics", main_metrics_table(digest)) if headline is not None and several else None,
             None if headline is None else _headline(digest, headline),
@@ -206,6 +208,7 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
     everything += f", {counted(n_more, 'more warning')}" if n_more else ""
     everything += f", {counted(n_unsaid, 'more sentence')} of the answer" if n_unsaid else ""
     shown_sections = sections(
+        equivalence_lines(digest),
         section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(f"and {n_more} more" if n_more else "")),
         section("", table, *(notes(legend(digest, shown)) if shown else ())),
         _giveaways(digest, 80 if console is None else console.width),

@@ -51,6 +51,19 @@ class _Sample:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A value or a difference, its standard error, and the degrees of freedom of Student's distribution."""
+
+    value: float
+    error: float
+    freedom: float
+
+    def half_width(self, level: float) -> float:
+        """Return how far the one-sided limit at `level` is from the value."""
+        return float(stdtrit(self.freedom, level)) * self.error if self.error > 0 else 0.0
+
+
+@dataclass(frozen=True)
 class _Terms:
     """A value that is a sum of means of samples; texts of one name are the same."""
 
@@ -68,7 +81,10 @@ def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDif
         if a is None or b is None or not _comparable(first, second):
             pairs.append(PairDifference(*names, None, None, None, None, None))
         else:
-            pairs.append(PairDifference(*names, *_difference(a, b, level), None))
+            found = _difference(a, b)
+            margin, p = found.half_width((1 + level) / 2), _p_value(found)
+            low, high = found.value - margin, found.value + margin
+            pairs.append(PairDifference(*names, found.value, low, high, p, None))
     known = [pair.p for pair in pairs if pair.p is not None]
     adjusted = iter(holm(np.array(known)).tolist() if known else [])
     return [pair if pair.p is None else replace(pair, p_adjusted=next(adjusted)) for pair in pairs]
@@ -148,8 +164,21 @@ def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str, task: 
     return _Terms(sign * estimate.value, tuple(samples)) if samples else None
 
 
-def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float, float]:
-    """Return difference, low, high and two-sided p-value."""
+def difference_from_floor(result: Result) -> Measured | None:
+    """Return the value at the floor's size less what real text scores there; None where either has no interval."""
+    floor = "floor"
+    a = _estimate_terms(result.matched, sign=1.0, side="a", task=result.generator)
+    b = _estimate_terms(result.floor, sign=1.0, side=floor, task=floor)
+    return None if a is None or b is None else _difference(a, b)
+
+
+def value_of(estimate: Estimate) -> Measured | None:
+    """Return the value of an estimate with its error; None where it has no interval."""
+    terms = _estimate_terms(estimate, sign=1.0, side="a", task="")
+    return None if terms is None else _difference(terms, _Terms(0.0, ()))
+
+
+def _difference(a: _Terms, b: _Terms) -> Measured:
     samples: dict[str, _Sample] = {}
     for sign, terms in ((1.0, a), (-1.0, b)):
         for name, sample in terms.samples:
@@ -158,17 +187,19 @@ def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float
             if together is None:  # of other units: as if independent
                 key, together = f"{key} {len(samples)}", replace(sample, terms=sign * sample.terms)
             samples[key] = together
-    difference = a.value - b.value
     independent = [each for each in independent_samples(0.0, _joined(samples.values())) if each is not None]
     variances = np.array([np.var(values, ddof=1) / len(values) for values in independent])
     freedom = np.array([len(values) - 1 for values in independent])
     variance = float(variances.sum())
-    if variance == 0:
-        return difference, difference, difference, 1.0 if difference == 0 else 0.0
-    error = math.sqrt(variance)
-    df = variance**2 / float((variances**2 / freedom).sum())
-    margin = float(stdtrit(df, (1 + level) / 2)) * error
-    return difference, difference - margin, difference + margin, float(2 * stdtr(df, -abs(difference) / error))
+    df = variance**2 / float((variances**2 / freedom).sum()) if variance > 0 else math.inf
+    return Measured(a.value - b.value, math.sqrt(variance), df)
+
+
+def _p_value(found: Measured) -> float:
+    """Return the two-sided p-value of no difference."""
+    if found.error == 0:
+        return 1.0 if found.value == 0 else 0.0
+    return float(2 * stdtr(found.freedom, -abs(found.value) / found.error))
 
 
 def _joined(samples: Iterable[_Sample]) -> list[Terms]:

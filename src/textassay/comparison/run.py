@@ -39,6 +39,7 @@ from textassay.comparison.columns import SideColumns, attach_columns, columns_of
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
 from textassay.comparison.drawing import Drawn, answered, asked_endpoints, split_prompts
 from textassay.comparison.drawn_texts import draw_beside, encode_all, least_for_dd, open_sources
+from textassay.comparison.equivalence import Margins, checked_margins, equivalence_of
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -102,6 +103,7 @@ def compare(
     draw: int | None = None,
     folds: int = FOLDS,
     level: float = 0.95,
+    equivalent: Margins | None = None,
     independent: bool = False,
     seed: int = 0,
     workers: int | None = None,
@@ -177,6 +179,10 @@ def compare(
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
         Of intervals and, as 1 - `level`, of significance, inside (0, 1).
+    equivalent
+        The largest dd that does not matter, such as 0.1, or metric to margin, ``{"dd": 0.1, "bleu(order=4)": 0.02}``,
+        which is of the difference from real text for metrics other than dd: then `Comparison.equivalence` has PASS,
+        FAIL or INCONCLUSIVE for each generator.
     independent
         Whether to take texts for independent draws without a look at them. By default they are examined: where nearest
         neighbours are of opposite sides too often, or the real text repeats itself, a text and its neighbours are one
@@ -223,6 +229,7 @@ def compare(
         explain=explain,
         folds=_whole("folds", folds, at_least=1),
         level=level,
+        equivalent=equivalent,
         seed=_whole("seed", seed, at_least=0),
         workers=workers,
         device=device,
@@ -413,6 +420,9 @@ def compare_texts(
         texts={name: corpus.texts for name, corpus in corpora.items() if name != PROMPTS},
         draws=drawn.draws,
         floor_groups=_floor_groups(tasks[0]),
+        equivalence=equivalence_of(
+            [result for result in results if result.generator in generated], prepared.margins, level=settings.level
+        ),
     )
 
 
@@ -422,6 +432,7 @@ class _Prepared:
 
     corpora: dict[str, Corpus]
     metrics: list[Metric]
+    margins: dict[str, float]  # of metrics by name
     real_text: RealText
     recorded: dict[str, Any]
     unit: TextUnit
@@ -451,6 +462,7 @@ def _prepare(
     }
     has_features = bool(beside["features"])
     available = [name for name, value in extras.items() if value is not None]
+    of_metrics = settings.of_metrics(has_features=has_features)
     chosen = parse_metrics(
         default_metrics(available, unit=unit) if settings.metrics is None else settings.metrics,
         train=corpora.get(TRAIN),
@@ -458,8 +470,9 @@ def _prepare(
         fit_real=corpora.get(FIT_REAL),
         prompts=corpora.get(PROMPTS),
         unit=unit,
-        **settings.of_metrics(has_features=has_features),
+        **of_metrics,
     )
+    margins = checked_margins(settings.equivalent, (metric.name for metric in chosen), of_metrics)
     if unit == "document" and any(metric.declaration.name == "dd" for metric in chosen):
         from textassay.discriminator.structure import with_structure  # loads the classifiers
 
@@ -482,7 +495,7 @@ def _prepare(
     if out is not None:
         check_same_settings(out, real=real_text, level=settings.level, seed=settings.seed, settings=recorded)
     warned = of_documents(chosen, left_out=settings.metrics is None) if unit == "document" else []
-    return _Prepared(corpora, chosen, real_text, recorded, unit, tuple(warned))
+    return _Prepared(corpora, chosen, margins, real_text, recorded, unit, tuple(warned))
 
 
 def _reader(metric: Metric) -> tuple[str, bool]:

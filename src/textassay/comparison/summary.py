@@ -6,6 +6,7 @@ from dataclasses import replace
 from textassay.comparison.answer_sentences import answer
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.digest import Digest
+from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.document import legend, main_metrics_table, main_table, warning_messages
 from textassay.comparison.explanation_document import giveaway_items
 from textassay.comparison.verdicts import Verdict
@@ -49,6 +50,7 @@ def summary_document(comparison: Comparison, *, failures: Sequence[str] = ()) ->
         answer(digest),
         sections=sections(
             section("", *(Paragraph(f"Fails: {failure}", "item") for failure in failures)),
+            equivalence_section(digest),
             section("", None if digest.headline is None else _verdicts_table(digest, digest.headline)),
             section("", _others_table(digest)),
             section("Warnings", *items(warning_messages(digest))),

@@ -102,7 +102,7 @@ def more_sentences(
     more = needed - n
     if more <= 0:
         return None
-    return f"about {_rounded(more):,} more {what}", effect
+    return f"about {rounded(more):,} more {what}", effect
 
 
 def sentences_to_settle(difference: float, half_width: float, n: int, *, level: float, n_tests: int = 1) -> int:
@@ -115,7 +115,7 @@ def sentences_to_settle(difference: float, half_width: float, n: int, *, level: 
     return math.ceil(n * (z * error / difference) ** 2)
 
 
-def _rounded(n: int) -> int:
+def rounded(n: int) -> int:
     """Return `n`, rounded up to two significant figures."""
     step: int = 10 ** max(0, len(str(n)) - 2)
     return -(-n // step) * step

@@ -37,7 +37,7 @@ from textassay.metric.base import (
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.betting import BoundedMean
 from textassay.resampling.jackknife import terms_interval
-from textassay.resampling.multiplicity import benjamini_hochberg
+from textassay.resampling.multiplicity import benjamini_hochberg, bounds_of_several
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -203,6 +203,7 @@ def _certified(found: Differences, level: float, seed: int) -> dict[str, Any]:
     return {
         "certified_bound": {
             "value": max(0.0, bets.lower_bound),
+            "of_several": bounds_of_several(lambda alpha: max(0.0, bets.lower_bound_at(alpha)), 1 - level),
             "level": level,
             "kind": "betting",
             "exact": True,

@@ -79,6 +79,7 @@ from textassay.prior.catalog import chosen_prior, is_model, label_of, with_prior
 from textassay.resampling.betting import ShareDifference
 from textassay.resampling.bounds import choose_bound
 from textassay.resampling.e_value import e_value
+from textassay.resampling.multiplicity import bounds_of_several
 from textassay.resampling.permutation import joint_groups, permutation_p_value
 from textassay.seeding import stream
 
@@ -247,8 +248,8 @@ def dd(
         equal distributions (slightly negative is noise), 1 for what can always be told apart. The interval is for the
         mean over the fitted classifiers; total variation is at least that mean. Details: `certified_bound` (total
         variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
-        on validation text; where sentences come in groups, the bound is by betting, and a group counts as at most
-        `largest` sentences), `as_independent` (where texts of one side depend on each other: value and interval where
+        on validation text; `of_several`: the same by how many such bounds are to hold together; where sentences come in
+        groups, the bound is by betting, and a group counts as at most `largest` sentences), `as_independent` (where texts of one side depend on each other: value and interval where
         each is taken for an independent draw), `p_value` (permutation of the scores of fold 0) and
         `e_value` (of the same scores), `won` (of a family: which candidate judged in each fold, and in most),
         `alone` (what each candidate would have given), `by_size` (where the size of the text decided who is in the
@@ -563,6 +564,7 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
         *model.valid_scores, n_real=n_real, n_generated=n_generated, alpha=1 - level, usual=model.threshold
     )
     certified = rule.bound(*test, alpha=1 - level)
+    of_several = bounds_of_several(lambda alpha: rule.bound(*test, alpha=alpha).value, 1 - level)
     return {
         "certified_bound": {
             **bound,
@@ -570,6 +572,7 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
             "threshold": certified.threshold,
             "kind": certified.kind,
             "exact": certified.exact,
+            "of_several": of_several,
         },
         "e_value": e_value(*test, rng=stream(seed, "dd", "e-value")),
     }
@@ -608,6 +611,7 @@ def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int)
     )
     bound = {
         "value": bets.lower_bound,
+        "of_several": bounds_of_several(bets.lower_bound_at, 1 - level),
         "threshold": threshold,
         "kind": "betting",
         "exact": True,

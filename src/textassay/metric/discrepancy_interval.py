@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from textassay.corpus.corpus import Corpus
-from textassay.estimate import Interval
+from textassay.estimate import Estimate, Interval
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.resampling.jackknife import Terms, independent_samples, terms_interval, text_terms
 from textassay.resampling.proportions import effective_size, newcombe_interval
@@ -56,6 +56,26 @@ def at_least_guessing(interval: Interval, value: float, variance: float) -> Inte
     if (low, high) == (interval.low, interval.high):
         return interval
     return Interval(low, high, interval.level, f"{interval.method}, no shorter than guessing on texts scored alike")
+
+
+def interval_at(estimate: Estimate, level: float) -> Interval | None:
+    """Return the interval of a measured dd at another level, from its evidence; None where it is not Newcombe's."""
+    settings, evidence = estimate.signature.settings, estimate.evidence
+    if evidence is None or not settings.get("ci", "").startswith("newcombe"):
+        return None
+    real, generated = evidence.real_terms, evidence.generated_terms
+    if real is None or generated is None:
+        return None
+    factor = variance_factor(int(settings["folds"]), int(settings["repeats"]))
+    sizes = [_counted(terms, factor) for terms in (real, generated)]
+    counts = [min(max(float(terms.mean()), 0.0), 1.0) * size for terms, size in zip((real, generated), sizes, strict=True)]
+    return newcombe_interval(counts[0], sizes[0], sizes[1] - counts[1], sizes[1], level=level)
+
+
+def _counted(terms: FloatArray, factor: float) -> float:
+    """Return the number of independent answers with the variance of the mean of these spread ones."""
+    share, variance = float(terms.mean()), float(np.var(terms))
+    return len(terms) * share * (1 - share) / variance if variance > 0 else len(terms) / factor
 
 
 @dataclass(frozen=True)

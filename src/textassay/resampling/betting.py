@@ -87,9 +87,13 @@ class BoundedMean:
     @property
     def lower_bound(self) -> float:
         """A bound that the mean is at least, but for a chance of `alpha`; in [-1, 1)."""
+        return self.lower_bound_at(self._alpha)
+
+    def lower_bound_at(self, alpha: float) -> float:
+        """Return `lower_bound` for another chance, by the same stakes."""
 
         def lacking(mean: float) -> float:
-            return self.log_capital(mean) + math.log(self._alpha)
+            return self.log_capital(mean) + math.log(alpha)
 
         lowest = -1 + _CLOSE
         if self.mean <= lowest or lacking(lowest) <= 0:
@@ -160,7 +164,11 @@ class ShareDifference:
     @property
     def lower_bound(self) -> float:
         """A bound that p - q is at least, but for a chance of `alpha`; in [0, 1], where 0 says nothing."""
-        needed = -math.log(self._alpha)
+        return self.lower_bound_at(self._alpha)
+
+    def lower_bound_at(self, alpha: float) -> float:
+        """Return `lower_bound` for another chance, by the same stakes."""
+        needed = -math.log(alpha)
         edges = np.linspace(0, 1, _STEPS + 1).tolist()
         for low, high in pairwise(edges):
             if self._log_capital(high, high, needed) >= needed:
