@@ -2,6 +2,7 @@ __all__: list[str]
 __version__: str
 from textassay import discriminators as discriminators
 from textassay.comparison.comparison import Comparison as Comparison
+from textassay.comparison.comparison import Equivalence as Equivalence
 from textassay.comparison.document import read_comparison as read_comparison
 from textassay.comparison.document import write_report as write_report
 from textassay.comparison.explain import explain as explain

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from textassay.resampling.multiplicity import benjamini_hochberg, holm
+from textassay.resampling.multiplicity import benjamini_hochberg, bound_of_several, bounds_of_several, holm
 
 
 def test_holm_by_hand() -> None:
@@ -35,3 +35,12 @@ def test_both_methods_are_those_of_statsmodels() -> None:
         p_values[-1] = p_values[0]
         assert np.array_equal(holm(p_values), multipletests(p_values, method="holm")[1])
         assert np.array_equal(benjamini_hochberg(p_values), multipletests(p_values, method="fdr_bh")[1])
+
+
+def test_a_bound_of_several_is_that_of_as_many_or_more() -> None:
+    kept = bounds_of_several(lambda alpha: alpha, 0.05)
+    assert kept["2"] == 0.025
+    assert bound_of_several(kept, 1) == bound_of_several(kept, 2) == 0.025
+    assert bound_of_several(kept, 3) == 0.0125
+    assert bound_of_several(kept, 101) is None
+    assert bound_of_several({}, 2) is None

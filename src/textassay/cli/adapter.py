@@ -35,9 +35,9 @@ from textassay.storage import output_folder
 ORDER = (
     "generators", "real", "draw", "real_heldout", "train", "fit_real", "prompt_column", "features", "log_probs",
     "no_log_probs", "ratings", "...", "metrics", "effort", "encoder", "paper", "prior", "unit", "explain", "folds",
-    "level", "device", "equivalent", "fail_if", "junit", "summary", "all", "column", "max_input", "max_text", "tokenizer", "lowercase",
-    "normalize", "max_tokens", "group_column", "independent", "workers", "quiet", "config", "seed", "cluster", "json",
-    "out",
+    "level", "device", "equivalent", "fail_if", "junit", "summary", "all", "column", "max_input", "max_text",
+    "tokenizer", "lowercase", "normalize", "max_tokens", "group_column", "independent", "workers", "quiet", "config",
+    "seed", "cluster", "json", "out",
 )  # fmt: skip
 Result = TypeVar("Result")
 BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is

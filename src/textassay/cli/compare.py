@@ -66,9 +66,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     fail_if: Annotated[
         list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
     ] = None
-    junit: Annotated[
-        Path | None, option("Write the verdicts of --equivalent as JUnit XML.", "FILE.xml", OUTPUT)
-    ] = None
+    junit: Annotated[Path | None, option("Write the verdicts of --equivalent as JUnit XML.", "FILE.xml", OUTPUT)] = None
     summary: Annotated[
         str | None,
         option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),

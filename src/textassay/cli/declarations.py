@@ -208,8 +208,8 @@ def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[
     """Return parameter name to value, as a command line would give it, from a YAML file, where every option is a key.
 
     `path`: the file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
-    ``features``, ``log-probs`` and ``ratings`` map names to files, ``equivalent`` maps metrics to margins. Relative files are looked for from the working
-    folder, as on the command line.
+    ``features``, ``log-probs`` and ``ratings`` map names to files, ``equivalent`` may map metrics to margins. Relative
+    files are looked for from the working folder, as on the command line.
     """
     settings: dict[str, Any] = {}
     repeated = set(repeatable)

@@ -14,7 +14,7 @@ certified bound, each of which may fail a text, share what there is.
 Of several generators or metrics each gets its own verdict, and what is promised is of all of them: the chance that any
 PASS is wrong is at most 1 - level, and so is that of any FAIL. Limits are therefore Holm's: at an error rate divided by
 the number of tests, and once some are decided, by the number of those that are not. That all of several metrics must
-pass is another question, which needs no such division (intersection-union); then too much is asked here, not too little.
+pass is another question, which needs no such division (intersection-union); then more is asked here than needed.
 
 Sources: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
 equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987; Holm, "A simple
@@ -86,9 +86,7 @@ def checked_margins(margins: Margins | None, among: Iterable[str], settings: Map
     return named
 
 
-def equivalence_of(
-    results: Sequence[Result], margins: Mapping[str, float], *, level: float
-) -> tuple[Equivalence, ...]:
+def equivalence_of(results: Sequence[Result], margins: Mapping[str, float], *, level: float) -> tuple[Equivalence, ...]:
     """Return the verdict of each result of a metric that has a margin, in the order of the margins.
 
     `results`: of generators alone, with the evidence of their estimates.
@@ -174,9 +172,7 @@ class _Test:
 
     def fails(self, n: int) -> bool:
         limits = self.limits(n)
-        is_beyond = limits is not None and (
-            limits[0] > self.margin or (not self.is_judge and limits[1] < -self.margin)
-        )
+        is_beyond = limits is not None and (limits[0] > self.margin or (not self.is_judge and limits[1] < -self.margin))
         return is_beyond or self.fails_for_any_judge(n)
 
     def fails_for_any_judge(self, n: int) -> bool:

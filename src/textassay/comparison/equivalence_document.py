@@ -45,8 +45,9 @@ def equivalence_lines(digest: Digest) -> Section:
     found = digest.comparison.equivalence
     if not found:
         return section("")
-    first = sorted(found, key=lambda one: _ORDER.index(one.verdict))[:_MOST_LINES] if len(found) > _MOST_LINES else found
-    more = f"and {len(found) - len(first)} more; first those that fail" if len(found) > len(first) else ""
+    n_more = max(0, len(found) - _MOST_LINES)
+    first = sorted(found, key=lambda one: _ORDER.index(one.verdict))[:_MOST_LINES] if n_more else found
+    more = f"and {n_more} more; first those that fail" if n_more else ""
     lines = Terms(tuple((shorten(one.generator, 24), f"{one.verdict} {told(one)}") for one in first))
     return section(_TITLE, lines, *notes(more, _note(digest)))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from textassay.comparison.answer_sentences import answer
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.digest import Digest
-from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.document import legend, main_metrics_table, main_table, warning_messages
+from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation_document import giveaway_items
 from textassay.comparison.verdicts import Verdict
 from textassay.report.document import Document, Paragraph, items, notes, section, sections

@@ -249,8 +249,9 @@ def dd(
         mean over the fitted classifiers; total variation is at least that mean. Details: `certified_bound` (total
         variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
         on validation text; `of_several`: the same by how many such bounds are to hold together; where sentences come in
-        groups, the bound is by betting, and a group counts as at most `largest` sentences), `as_independent` (where texts of one side depend on each other: value and interval where
-        each is taken for an independent draw), `p_value` (permutation of the scores of fold 0) and
+        groups, the bound is by betting, and a group counts as at most `largest` sentences), `as_independent` (where
+        texts of one side depend on each other: value and interval where each is taken for an independent draw),
+        `p_value` (permutation of the scores of fold 0) and
         `e_value` (of the same scores), `won` (of a family: which candidate judged in each fold, and in most),
         `alone` (what each candidate would have given), `by_size` (where the size of the text decided who is in the
         family: for which sizes), `left_out` (members that need an extra),

@@ -67,9 +67,9 @@ def interval_at(estimate: Estimate, level: float) -> Interval | None:
     if real is None or generated is None:
         return None
     factor = variance_factor(int(settings["folds"]), int(settings["repeats"]))
-    sizes = [_counted(terms, factor) for terms in (real, generated)]
-    counts = [min(max(float(terms.mean()), 0.0), 1.0) * size for terms, size in zip((real, generated), sizes, strict=True)]
-    return newcombe_interval(counts[0], sizes[0], sizes[1] - counts[1], sizes[1], level=level)
+    n_real, n_generated = _counted(real, factor), _counted(generated, factor)
+    shares = np.clip([real.mean(), generated.mean()], 0, 1).tolist()  # spread terms have the mean but for rounding
+    return newcombe_interval(shares[0] * n_real, n_real, (1 - shares[1]) * n_generated, n_generated, level=level)
 
 
 def _counted(terms: FloatArray, factor: float) -> float:

@@ -24,9 +24,11 @@ from textassay.report.text import count, decimals, join_words, number, shorten, 
 from textassay.report.text import level as percent
 
 GENERATED = "generated"
-# Of `compare`, beside the texts; the others name metrics.
-_SETTINGS = ("device", "effort", "encoder", "fit_real", "folds", "independent", "prior", "prompts", "train", "workers")
 _TEXT = tuple(TextOptions.__annotations__)
+SETTINGS = (  # of `compare`, beside the texts; the others name metrics
+    *("device", "effort", "encoder", "fit_real", "folds", "independent", "prior", "prompts", "train", "workers"),
+    *_TEXT,
+)
 _WIDTH, _MOST_PHRASES, _MOST_FINDINGS = 100, 3, 3
 
 
@@ -90,7 +92,8 @@ class Check:
         return shown
 
 
-checks: list[Check] = []  # of this process, for the plugin of pytest, which takes them out after each test
+# Of this process, each with `lines`, for the plugin of pytest, which takes them out after each test
+checks: list[Any] = []
 
 
 def assert_close(
@@ -144,7 +147,7 @@ def assert_close(
     """
     __tracebackhide__ = True
     _, generated = one_text(generated)
-    settings = {name: named.pop(name) for name in (*_SETTINGS, *_TEXT) if name in named}
+    settings = {name: named.pop(name) for name in SETTINGS if name in named}
     given: dict[MetricLike, Any] = {**{_metric_name(name): limit for name, limit in named.items()}, **(limits or {})}
     wanted = _limits(given, {"folds": settings["folds"]} if "folds" in settings else {})
     comparison = compare(
@@ -185,7 +188,7 @@ def _limits(given: Mapping[MetricLike, Any], settings: Mapping[str, Any]) -> dic
 def _metric_name(name: str) -> str:
     spelt = name.replace("_", "-")
     if spelt not in CATALOG:
-        raise unknown_name("metric or setting of assert_close", name, [*CATALOG, *_SETTINGS, *_TEXT])
+        raise unknown_name("metric or setting of assert_close", name, [*CATALOG, *SETTINGS])
     return spelt
 
 
