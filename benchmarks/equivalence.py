@@ -47,7 +47,7 @@ def main() -> None:
     with workers(1):
         for world, (distance, draw) in worlds.items():
             runs = [draw(seed) for seed in range(arguments.runs)]
-            found = [one.value for run in runs for one in equivalence_of(run, {run[0].metric: 1.0}, level=LEVEL)]
+            found = [one.value or 0.0 for run in runs for one in equivalence_of(run, {run[0].metric: 1.0}, level=LEVEL)]
             print(line(world, abs(float(np.mean(found))), runs), flush=True)
             if distance is not None:
                 print(line("the same, by total variation", distance, runs, of_judge=False), flush=True)

@@ -159,9 +159,11 @@ def test_margins_that_cannot_be_read_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("margin", "message"),
     [
-        (0, "the margin of dd must be a number above 0, got 0"),
+        (0, "the margin of dd must be a number above 0 and below 1, got 0"),
         (float("nan"), "got nan"),
-        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics: dd, length"),
+        (1, "below 1, got 1"),
+        ("0.1", "got '0.1'"),
+        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics, dd, length"),
         ({"dd": 0.1, "dd(folds=5)": 0.2}, "two margins are given for dd"),
     ],
 )
@@ -181,9 +183,9 @@ def test_compare_gives_verdicts_on_the_screen_in_files_and_back(tmp_path: Path) 
     assert (found[0].verdict, found[1].verdict, found[1].for_any_judge) == ("PASS", "FAIL", True)
     screen = str(comparison)
     assert screen.index("Equivalent to real text?") < screen.index("generator ")
-    assert "far   FAIL dd 0.5" in screen
+    assert "far        FAIL          dd 0.5" in screen
     assert "--equivalent dd=0.15,length=0.2" in comparison.to_markdown()
-    assert "| far | dd | FAIL | 0.15 |" in comparison.to_markdown(short=True)
+    assert "| far | FAIL | dd 0.5" in comparison.to_markdown(short=True)
     comparison.save(tmp_path)
     assert ta.read_comparison(tmp_path).equivalence == found
     assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))["equivalence"][1]["verdict"] == "FAIL"
@@ -216,6 +218,6 @@ def test_of_many_verdicts_the_screen_shows_first_those_that_fail() -> None:
     found = [Equivalence(f"g{n}", "dd", "PASS", 0.1, 0.0, -0.05, 0.05, judge="dd[x]") for n in range(30)]
     found.append(Equivalence("last", "dd", "FAIL", 0.1, 0.3, 0.2, 0.4, judge="dd[x]"))
     screen = str(replace(make_comparison(("a", "b")), equivalence=tuple(found)))
-    assert "last  FAIL dd 0.300" in screen
-    assert screen.count("PASS dd") == 11
+    assert "last       FAIL     dd 0.300" in screen
+    assert screen.count("PASS     dd") == 11
     assert "and 19 more; first those that fail" in screen

@@ -1,6 +1,8 @@
 """`assert_equivalent`: its verdicts, what it does where it cannot tell, its lines under the results."""
 
+from importlib.metadata import entry_points
 from typing import Any
+from unittest import SkipTest
 
 import pytest
 
@@ -26,7 +28,7 @@ def test_it_passes_fails_or_cannot_tell() -> None:
     assert lines[2].startswith("  FAIL far: dd 0.5")
     with pytest.raises(AssertionError, match=r"is not shown to be equivalent(.|\n)*INCONCLUSIVE generated: dd"):
         assert_equivalent(sentences(300, 2), REAL, margin=0.02, **QUICK)
-    with pytest.raises(pytest.skip.Exception, match="INCONCLUSIVE"):
+    with pytest.raises(SkipTest, match="INCONCLUSIVE"):
         assert_equivalent(sentences(300, 2), REAL, margin=0.02, inconclusive="skip", **QUICK)
     with pytest.raises(AssertionError):
         assert_equivalent(shuffled(sentences(300, 4), 0), REAL, margin=0.15, inconclusive="skip", **QUICK)
@@ -40,3 +42,17 @@ def test_settings_are_checked() -> None:
         assert_equivalent(REAL[:60], REAL, inconclusive="pass")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="the margin of dd must be a number above 0"):
         assert_equivalent(sentences(60, 2), REAL, margin=-1, **QUICK)
+
+
+def test_pytest_skips_what_cannot_be_told_and_shows_why(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        from made_up import sentences
+        from textassay.testing import assert_equivalent
+
+        def test_it():
+            assert_equivalent(sentences(100, 2), sentences(100, 1), margin=0.02, inconclusive="skip", effort="quick")
+    """)
+    plugin = () if "textassay" in entry_points(group="pytest11").names else ("-p", "textassay.testing.plugin")
+    result = pytester.runpytest_inprocess(*plugin, "-p", "no:cacheprovider")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*test_it: INCONCLUSIVE generated: dd *"])

@@ -17,7 +17,7 @@ from textassay.comparison.answer_sentences import answer, command_line, scope
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.comparison.digest import Digest
 from textassay.comparison.draw_document import drawn_section
-from textassay.comparison.equivalence_document import equivalence_lines, equivalence_section
+from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
 from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
 from textassay.comparison.figures import (
@@ -112,6 +112,7 @@ _OWN_FIGURES = tuple(
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 12, 4, 3
+_MOST_VERDICTS = 12
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _LEAST_PHRASE = 12  # characters
 _ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
@@ -208,7 +209,7 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
     everything += f", {counted(n_more, 'more warning')}" if n_more else ""
     everything += f", {counted(n_unsaid, 'more sentence')} of the answer" if n_unsaid else ""
     shown_sections = sections(
-        equivalence_lines(digest),
+        equivalence_section(digest, most=_MOST_VERDICTS),
         section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(f"and {n_more} more" if n_more else "")),
         section("", table, *(notes(legend(digest, shown)) if shown else ())),
         _giveaways(digest, 80 if console is None else console.width),

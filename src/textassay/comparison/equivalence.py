@@ -26,6 +26,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 from scipy.special import ndtri
@@ -36,7 +37,6 @@ from textassay.comparison.verdicts import POWER
 from textassay.errors import OptionError
 from textassay.metric.blindness import blindness
 from textassay.metric.catalog import MetricLike, as_metric, split_names
-from textassay.metric.discrepancy_interval import interval_at
 from textassay.resampling.multiplicity import bound_of_several
 
 Margins: TypeAlias = float | Mapping[MetricLike, float]
@@ -75,13 +75,17 @@ def checked_margins(margins: Margins | None, among: Iterable[str], settings: Map
     named: dict[str, float] = {}
     measured = list(among)
     for one, margin in given.items():
-        name = as_metric(one, settings).name
+        metric = as_metric(one, settings)
+        name, most = metric.name, metric.declaration.bounds[1]
         if name not in measured:
-            raise OptionError(f"a margin is given for {name}, which is not among the metrics: {', '.join(measured)}")
+            raise OptionError(
+                f"a margin is given for {name}, which is not among the metrics, {', '.join(measured)}: add it"
+            )
         if name in named:
             raise OptionError(f"two margins are given for {name}: leave one of them out")
-        if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 < margin < math.inf:
-            raise OptionError(f"the margin of {name} must be a number above 0, got {margin!r}")
+        if isinstance(margin, bool) or not isinstance(margin, Real) or not 0 < margin < most:
+            below = f" and below {most:g}" if most < math.inf else ""
+            raise OptionError(f"the margin of {name} must be a number above 0{below}, got {margin!r}")
         named[name] = float(margin)
     return named
 
@@ -151,6 +155,8 @@ class _Test:
         found, estimate = self.measured, self.result.estimate
         if found is None or estimate is None:
             return None
+        from textassay.metric.discrepancy_interval import interval_at  # loads pandas
+
         alpha = (1 - self.level) / n
         newcombe = interval_at(estimate, 1 - alpha) if self.is_judge else None
         if newcombe is not None:

@@ -7,12 +7,11 @@ from xml.etree import ElementTree
 from textassay.comparison.comparison import Comparison, Equivalence
 from textassay.comparison.digest import Digest
 from textassay.comparison.verdicts import rounded
-from textassay.report.document import Section, Terms, notes, section
-from textassay.report.table import Cell, Column, Table, Tone, as_is, intervals, numbers, text_cell
-from textassay.report.text import count, decimals, level, number, shorten
+from textassay.report.document import Section, notes, section
+from textassay.report.table import Cell, Column, Table, Tone, as_is, text_cell
+from textassay.report.text import count, decimals, level, number
 
 _TITLE = "Equivalent to real text?"
-_MOST_LINES = 12
 _ORDER = ("FAIL", "INCONCLUSIVE", "PASS")
 _TONES: dict[str, Tone] = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "weak"}
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -40,39 +39,22 @@ def told(one: Equivalence) -> str:
     return f"{said} [{low}, {high}], margin {margin}: {_what_would_decide(one)}"
 
 
-def equivalence_lines(digest: Digest) -> Section:
-    """Return a line a verdict, and what they are relative to, as one screen shows it; nothing where none was asked."""
+def equivalence_section(digest: Digest, *, most: int | None = None) -> Section:
+    """Return a row a verdict, and what they are relative to; nothing where none was asked.
+
+    Of more than `most`, those that pass are left out first.
+    """
     found = digest.comparison.equivalence
     if not found:
         return section("")
-    n_more = max(0, len(found) - _MOST_LINES)
-    first = sorted(found, key=lambda one: _ORDER.index(one.verdict))[:_MOST_LINES] if n_more else found
-    more = f"and {n_more} more; first those that fail" if n_more else ""
-    lines = Terms(tuple((shorten(one.generator, 24), f"{one.verdict} {told(one)}") for one in first))
-    return section(_TITLE, lines, *notes(more, _note(digest)))
-
-
-def equivalence_section(digest: Digest) -> Section:
-    """Return the table of the verdicts; nothing where none was asked."""
-    found = digest.comparison.equivalence
-    if not found:
-        return section("")
-
-    def shown(one: Equivalence, value: float | None) -> Cell:
-        return numbers(_places(one))(value)
-
-    table = Table.of_items("equivalence", found, [
+    n_more = 0 if most is None else max(0, len(found) - most)
+    shown = sorted(found, key=lambda one: _ORDER.index(one.verdict))[:most] if n_more else found
+    table = Table.of_items("equivalence", shown, [
         ("generator", "generator", text_cell),
-        ("metric", "metric", text_cell),
         (Column("verdict", numeric=False), lambda one: Cell(one.verdict, one.verdict, tone=_TONES[one.verdict]), as_is),
-        (Column("margin"), lambda one: Cell(f"{one.margin:g}", one.margin), as_is),
-        ("value", lambda one: shown(one, one.value), as_is),
-        ("limits", lambda one: intervals(_places(one))((one.low, one.high)), as_is),
-        (Column("certified", note="Total variation is at least this, whatever the judge."),
-         lambda one: shown(one, one.certified) if one.judge else Cell(), as_is),
-        (Column("in words", numeric=False), told, text_cell),
+        (Column("why", numeric=False), told, text_cell),
     ])  # fmt: skip
-    return section(_TITLE, table, *notes(_note(digest)))
+    return section(_TITLE, table, *notes(f"and {n_more} more; first those that fail" * bool(n_more), _note(digest)))
 
 
 def junit_xml(comparison: Comparison) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from unittest import SkipTest
 
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.equivalence import Margins, exit_status
@@ -44,7 +45,7 @@ def assert_equivalent(
     margin
         The largest dd that does not matter, or metric to margin, as `equivalent` of `compare`.
     inconclusive
-        What becomes of a test that cannot tell: it fails, or pytest skips it.
+        What becomes of a test that cannot tell: it fails, or is skipped, by pytest and by unittest.
     level
         Of all verdicts together: the chance that any PASS is wrong is at most ``1 - level``, and so is that of a FAIL.
     seed
@@ -61,6 +62,8 @@ def assert_equivalent(
     ------
     AssertionError
         With a line for each verdict.
+    SkipTest
+        Where it cannot tell and `inconclusive` is ``skip``.
     OptionError
         If a margin is not above 0, or a metric or setting is unknown.
     TooFewSentencesError
@@ -85,7 +88,5 @@ def assert_equivalent(
     sizes = f"{count(comparison.real.n_sentences)} real texts, seed {seed}, textassay {comparison.version}"
     message = "\n".join([f"generated text is {what} to real text", *(f"  {line}" for line in check.lines()), sizes])
     if status != 1 and inconclusive == "skip":
-        import pytest
-
-        pytest.skip(message)
+        raise SkipTest(message)
     raise AssertionError(message)
