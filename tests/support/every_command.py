@@ -36,6 +36,7 @@ WORK: Sequence[Sequence[str]] = (
     (
         f"compare {FILES} --metrics dd,bleu,self-bleu,fed --out report",
         f"compare {FILES} --metrics bleu,length --out again",
+        f"compare {FILES} --metrics dd,bleu --effort quick --equivalent dd=0.99,bleu=0.99 --junit verdicts.xml",
         "report report again --out changes",
         f"explain {FILES} --out explained",
         f"inspect {FILES} --out inspected",
