@@ -193,6 +193,8 @@ class _Test:
         told: dict[str, Any] = {"margin": self.margin, "certified": self.certified(n_tests), "judge": self._judge}
         if found is not None and limits is not None:
             told |= {"value": found.value, "low": limits[0], "high": limits[1], "n": self._n_texts}
+        elif self.is_judge and self.result.estimate is not None:
+            told |= {"value": self.result.estimate.value, "n": self._n_texts}
         if failed:
             return Equivalence(*names, "FAIL", for_any_judge=self.fails_for_any_judge(n_tests), **told)
         if passed:
@@ -242,6 +244,6 @@ class _Test:
         half_width = limits[1] - found.value if is_upwards else found.value - limits[0]
         z = -float(ndtri((1 - self.level) / (2 * n_tests)))
         reach, gap = half_width * (z + float(ndtri(POWER))) / z, abs(self.margin - size)
-        if n is None or reach > gap * math.sqrt(_MOST_TIMES):
+        if n is None or gap == 0 or reach > gap * math.sqrt(_MOST_TIMES):
             return None
         return max(n + 1, math.ceil(n * (reach / gap) ** 2))

@@ -19,18 +19,19 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def told(one: Equivalence) -> str:
     """Return in words what a verdict says: the value, its limit beside the margin, and for which judge."""
+    places, margin = _places(one), f"{one.margin:g}"
+    if one.for_any_judge:
+        said = f"{one.metric} {number(one.value, places)}, at least {number(one.certified, places)}"
+        return f"{said} > {margin} for any judge"
     if one.value is None or one.low is None or one.high is None:
-        return f"{one.metric} has no value to be told by: {one.reason}"
-    places = _places(one)
-    low, high, margin = number(one.low, places), number(one.high, places), f"{one.margin:g}"
+        return f"{one.metric} cannot be told: {one.reason}"
+    low, high = number(one.low, places), number(one.high, places)
     if not one.judge:
         said = f"{one.metric} {number(one.value, places, sign=True)} [{low}, {high}] from real text"
         if one.verdict != "INCONCLUSIVE":
             return f"{said}, {'inside' if one.verdict == 'PASS' else 'beyond'} ±{margin}"
         return f"{said}, margin ±{margin}: {_what_would_decide(one)}"
     said = f"{one.metric} {number(one.value, places)}"
-    if one.for_any_judge:
-        return f"{said}, at least {number(one.certified, places)} > {margin} for any judge"
     of = f"for {one.judge}" + ("" if one.n is None else f" of {count(one.n)} texts")
     if one.verdict == "FAIL":
         return f"{said}, at least {low} > {margin} {of}"
