@@ -43,4 +43,7 @@ def test_what_cannot_be_tested_is_refused_before_anything_is_measured(refused: C
     assert "bleu(order=5), which is not among the metrics" in refused(*QUICK, LIKE, "--equivalent", "bleu=0.1")
     assert "the margin of dd must be a number above 0" in refused(*QUICK, LIKE, "--equivalent", "-0.1")
     assert "cannot read --equivalent 'much'" in refused(*QUICK, LIKE, "--equivalent", "much")
+    Path("file").write_text("", encoding="utf-8")
+    message = refused(*QUICK, LIKE, "--equivalent", "0.1", "--junit", "file/verdicts.xml")
+    assert "cannot write into file: not a directory; choose another --junit" in message
     assert "add --equivalent 0.1" in refused(*QUICK, LIKE, "--junit", "verdicts.xml")

@@ -91,7 +91,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         if self.junit is not None:
             if self.equivalent is None:
                 raise OptionError("--junit writes the verdicts of --equivalent: add --equivalent 0.1")
-            check_writable(self.junit.parent)
+            check_writable(self.junit.parent, "--junit")
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 

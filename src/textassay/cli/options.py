@@ -215,8 +215,8 @@ def read_table(
     return {FLOOR: own, **{name: others[name] for name in names or others}}
 
 
-def check_writable(folder: Path) -> None:
-    """Raise unless a file can be written into `folder`; leave everything as it was."""
+def check_writable(folder: Path, option: str = "--out") -> None:
+    """Raise unless a file can be written into `folder`, which `option` names; leave everything as it was."""
     created: list[Path] = []
     try:
         for place in [*reversed(folder.parents), folder]:
@@ -227,7 +227,7 @@ def check_writable(folder: Path) -> None:
             probe.write(b"textassay")
     except OSError as error:
         raise OutputError(
-            f"cannot write into {folder}: {(error.strerror or str(error)).lower()}; choose another --out"
+            f"cannot write into {folder}: {(error.strerror or str(error)).lower()}; choose another {option}"
         ) from None
     finally:
         for place in reversed(created):
