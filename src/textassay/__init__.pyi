@@ -11,6 +11,8 @@ from textassay.comparison.planning import Plan as Plan
 from textassay.comparison.planning import plan as plan
 from textassay.comparison.run import compare as compare
 from textassay.comparison.runs_table import runs_table as runs_table
+from textassay.comparison.share import Share as Share
+from textassay.comparison.share import share as share
 from textassay.comparison.side_by_side import side_by_side as side_by_side
 from textassay.corpus.corpus import Corpus as Corpus
 from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts

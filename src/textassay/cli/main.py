@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "inspect": "textassay.cli.inspect:Inspect",
         "explain": "textassay.cli.explain:Explain",
         "plan": "textassay.cli.plan:Plan",
+        "share": "textassay.cli.share:Share",
         "report": "textassay.cli.report:Report",
         "demo": "textassay.cli.demo:Demo",
     },
