@@ -1,0 +1,190 @@
+"""What generators carry over, as a report: the verdict, the counts beside those of real text, passages side by side."""
+
+from collections.abc import Iterator
+
+from textassay.leakage.carried import COPIES, LONG, NEAR, QUANTITIES, RARE
+from textassay.leakage.leaks import CANARIES, SEEN, GeneratorLeaks, Leaks
+from textassay.leakage.near_copies import SHORTEST
+from textassay.report.document import Document, Figure, Pair, Pairs, Paragraph, Section, items, section, sections
+from textassay.report.plots import Axis, Curves, Point, Series
+from textassay.report.table import (
+    Column,
+    Table,
+    count_cell,
+    p_cell,
+    percent_cell,
+    percent_interval_cell,
+    record,
+    text_cell,
+)
+from textassay.report.text import count, counted, join_words, level, number
+
+_PLACES = 2  # of percentages
+
+
+def leaks_document(leaks: Leaks) -> Document:
+    """Return what generators carry over as a report."""
+    facts = [
+        ("Training text", counted(leaks.n_train, "text")),
+        ("Held-out text", counted(leaks.n_real, "text")),
+    ]
+    facts += [("Tested in groups", leaks.dependence)] if leaks.dependence else []
+    return Document(
+        "What the generated text carries over from the training text",
+        tuple(sentence for one in leaks.generators for sentence in _sentences(leaks, one)),
+        tuple(facts),
+        sections(
+            section("", *(Paragraph(text, "warning") for text in (*leaks.warnings, *_unfinished(leaks)))),
+            section("Excess over held-out real text", _table(leaks), *items([*_personal_data(leaks)])),
+            _canaries(leaks),
+            section("Longest shared runs", _curves(leaks), extra=True),
+            _passages(leaks),
+            section("What is counted", *items([*_meanings(leaks)]), extra=True),
+        ),
+        lead="shared-runs",
+        records=(
+            record("leaks", [*(row := leaks.to_dict()["results"])[0]], [[*one.values()] for one in row]),
+            record(
+                "passages",
+                ["generator", "kind", "n_shared", "n_edits", "generated_line", "training_line", "generated", "training"],
+                [[*map(one.to_dict().get, ("generator", "kind", "n_shared", "n_edits", "generated_line",
+                   "training_line", "generated", "training"))] for one in leaks.passages],
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _sentences(leaks: Leaks, one: GeneratorLeaks) -> Iterator[str]:
+    """Yield the verdict on a generator."""
+    if one.significant:
+        told = [
+            f"{name} {_percent(one.excesses[name].share)} against {_percent(one.excesses[name].expected)}"
+            for name in one.significant
+            if name != CANARIES
+        ]
+        told += ["planted canaries more than those never planted"] if CANARIES in one.significant else []
+        yield f"{one.generator} carries over more of the training text than fresh real text shares: {join_words(told)}."
+        return
+    least = f"an excess of {_percent(one.detectable[one.deciding])} in {one.deciding}"
+    if one.verdict == "no excess":
+        yield f"{one.generator}: no excess was found; {least} would have been."
+    elif one.texts_needed is None:
+        yield f"{one.generator}: it cannot be told: there are fewer than ten groups of texts on a side."
+    else:
+        n, both = one.texts_needed
+        whose = "real and generated texts" if both else "real texts"
+        yield (
+            f"{one.generator}: it cannot be told: no excess was found, but one of {_percent(SEEN)} in {one.deciding} "
+            f"would be seen with about {count(n)} {whose}; there are {count(leaks.n_real)}"
+            f"{f' and {count(one.n_texts)}' if both else ''}."
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share, _PLACES)} %"
+
+
+def _table(leaks: Leaks) -> Table:
+    rows = [(one, quantity, one.excesses[quantity]) for one in leaks.generators for quantity in QUANTITIES]
+    return Table.of_items("leaks", rows, [
+        ("what", lambda row: row[1], text_cell),
+        ("texts", lambda row: row[2].count_generated, count_cell),
+        (Column("from", note="different training texts"), lambda row: row[0].n_sources[row[1]], count_cell),
+        (Column("%", note="of the generated texts that can have it"), lambda row: row[2].share, _percents),
+        (Column("real %", note="of held-out texts of the same lengths"), lambda row: row[2].expected, _percents),
+        ("excess", lambda row: row[2].difference, _percents),
+        (level(leaks.level), lambda row: row[2].interval, lambda bounds: percent_interval_cell(bounds, _PLACES)),
+        (Column("p", note="one-sided, by Holm over all tests"), lambda row: row[0].p_adjusted[row[1]], p_cell),
+        (Column("seen from", note="the least excess that a test finds with probability 0.8"),
+         lambda row: row[0].detectable[row[1]], _percents),
+    ], heading=lambda row: row[0].generator if len(leaks.generators) > 1 else "", main=True)  # fmt: skip
+
+
+def _percents(share: float):  # type: ignore[no-untyped-def]
+    return percent_cell(share, _PLACES)
+
+
+def _personal_data(leaks: Leaks) -> Iterator[str]:
+    for one in leaks.generators:
+        data = one.personal_data
+        if data.n_texts:
+            kinds = ", ".join(f"{n} {kind}" for kind, n in data.kinds.items())
+            yield (
+                f"{one.generator}: personal data that stand in the training text, in {counted(data.n_texts, 'text')} "
+                f"({kinds}); in {count(data.n_real_texts)} of the held-out texts."
+            )
+
+
+def _unfinished(leaks: Leaks) -> Iterator[str]:
+    for one in leaks.generators:
+        if one.n_incomplete:
+            yield (
+                f"{one.generator}: {counted(one.n_incomplete, 'text')} share parts with so many training texts that "
+                "not all of these were looked at: there may be more near copies."
+            )
+
+
+def _canaries(leaks: Leaks) -> Section | None:
+    found = [(one.generator, one.canaries) for one in leaks.generators if one.canaries is not None]
+    if not found:
+        return None
+    n = len(found[0][1].canaries)
+    table = Table.of_items("canaries", found, [
+        ("generator", lambda row: row[0], text_cell),
+        ("whole", lambda row: row[1].n_whole, count_cell),
+        ("controls whole", lambda row: row[1].n_controls_whole if row[1].n_controls else None, count_cell),
+        ("longest part", lambda row: max((one.n_shared / one.n_tokens for one in row[1].canaries), default=None),
+         lambda share: percent_cell(share, 0)),
+        ("p", lambda row: row[1].p_value, lambda p: p_cell(p, "")),
+    ])  # fmt: skip
+    each = Table.of_items("each-canary", [(name, one) for name, of in found for one in of.canaries], [
+        ("canary", lambda row: row[1].text, text_cell),
+        ("generator", lambda row: row[0], text_cell),
+        ("tokens", lambda row: row[1].n_tokens, count_cell),
+        ("written in a row", lambda row: row[1].n_shared, count_cell),
+    ], title="Each canary", extra=True)  # fmt: skip
+    told = f"Of {counted(n, 'canary').replace('canarys', 'canaries')}, {count(leaks.canaries_in_train or 0)} stand in the training text."
+    return section("Canaries", table, Paragraph(told, "note"), each)
+
+
+def _curves(leaks: Leaks) -> Figure:
+    sides = [*((one.generator, one.run_shares) for one in leaks.generators), ("held-out", leaks.real_run_shares)]
+    series = [
+        Series(
+            name,
+            tuple(Point(n, share) for n, share in enumerate(shares, start=1)),
+            colour="real" if place == len(sides) - 1 else "",
+            dots=False,
+            dashes=place,
+        )
+        for place, (name, shares) in enumerate(sides)
+    ]
+    return Figure(
+        "shared-runs",
+        Curves(tuple(series), Axis("tokens in a row, at least"), Axis("texts", percent=True)),
+        "Share of texts that have so many tokens in a row in common with a training text.",
+    )
+
+
+def _passages(leaks: Leaks) -> Section:
+    leaky = {one.generator for one in leaks.generators if one.verdict == "excess"}
+    passages = sorted(leaks.passages, key=lambda one: one.generator not in leaky)
+    pairs = tuple(Pair(one.generator, one.label, one.generated, one.training) for one in passages)
+    told = "" if pairs else "There are none."
+    return section(
+        "Passages side by side",
+        Pairs("passages", ("generated", "training"), pairs) if pairs else Paragraph(told, "note"),
+    )
+
+
+def _meanings(leaks: Leaks) -> Iterator[str]:
+    meanings = {
+        COPIES: "a training text of the same tokens.",
+        NEAR: f"in texts of {SHORTEST} tokens and more: one token in ten or fewer to substitute, insert or delete.",
+        LONG: f"more than {leaks.limits[LONG]} tokens in a row that a training text holds; 1 % of the training texts "
+        "have that in common with another.",
+        RARE: f"more than {leaks.limits[RARE]} tokens in a row that one training text holds, and only one; 1 % of the "
+        "training texts have that in common with one other.",
+    }  # fmt: skip
+    for name, meaning in meanings.items():
+        yield f"{name}: {meaning}"
