@@ -52,7 +52,7 @@ def test_what_all_pairs_give(n_types: int) -> None:
     found = near_copies(corpora["copies"], corpora["train"])
     assert found.is_complete.all()
     np.testing.assert_array_equal(found.distances, nearest_of_all(corpora["copies"], corpora["train"]))
-    for place in np.flatnonzero(found.texts >= 0):
+    for place in np.flatnonzero(found.texts >= 0).tolist():
         pair = corpora["copies"].sentence(place), corpora["train"].sentence(int(found.texts[place]))
         assert distance(*pair) == found.distances[place]
 

@@ -43,7 +43,10 @@ def find_canaries(
     planted: Corpus, controls: Corpus | None, generated: Corpus, *, rng: np.random.Generator
 ) -> Canaries:  # fmt: skip
     """Return how much of each planted text stands in a generated one."""
-    planted, controls = planted.take(planted.lengths > 0), None if controls is None else controls.take(controls.lengths > 0)
+    planted, controls = (
+        planted.take(np.flatnonzero(planted.lengths)),
+        None if controls is None else controls.take(np.flatnonzero(controls.lengths)),
+    )
     written = SuffixArray.build(generated)
     shared = written.runs(planted).lengths
     canaries = tuple(

@@ -1,6 +1,7 @@
 """What generators carry over, as a report: the verdict, the counts beside those of real text, passages side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from textassay.leakage.carried import COPIES, LONG, NEAR, QUANTITIES, RARE
 from textassay.leakage.leaks import CANARIES, SEEN, GeneratorLeaks, Leaks
@@ -14,6 +15,7 @@ from textassay.report.table import (
     p_cell,
     percent_cell,
     percent_interval_cell,
+    percents,
     record,
     text_cell,
 )
@@ -43,15 +45,14 @@ def leaks_document(leaks: Leaks) -> Document:
         ),
         lead="shared-runs",
         records=(
-            record("leaks", [*(row := leaks.to_dict()["results"])[0]], [[*one.values()] for one in row]),
-            record(
-                "passages",
-                ["generator", "kind", "n_shared", "n_edits", "generated_line", "training_line", "generated", "training"],
-                [[*map(one.to_dict().get, ("generator", "kind", "n_shared", "n_edits", "generated_line",
-                   "training_line", "generated", "training"))] for one in leaks.passages],
-            ),
+            _record("leaks", leaks.to_dict()["results"]),
+            _record("passages", [passage.to_dict() for passage in leaks.passages]),
         ),
     )  # fmt: skip
+
+
+def _record(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    return record(name, [*rows[0]] if rows else ["generator"], [[*row.values()] for row in rows])
 
 
 def _sentences(leaks: Leaks, one: GeneratorLeaks) -> Iterator[str]:
@@ -90,18 +91,14 @@ def _table(leaks: Leaks) -> Table:
         ("what", lambda row: row[1], text_cell),
         ("texts", lambda row: row[2].count_generated, count_cell),
         (Column("from", note="different training texts"), lambda row: row[0].n_sources[row[1]], count_cell),
-        (Column("%", note="of the generated texts that can have it"), lambda row: row[2].share, _percents),
-        (Column("real %", note="of held-out texts of the same lengths"), lambda row: row[2].expected, _percents),
-        ("excess", lambda row: row[2].difference, _percents),
+        (Column("%", note="of the generated texts that can have it"), lambda row: row[2].share, percents(_PLACES)),
+        (Column("real %", note="of held-out texts of the same lengths"), lambda row: row[2].expected, percents(_PLACES)),
+        ("excess", lambda row: row[2].difference, percents(_PLACES)),
         (level(leaks.level), lambda row: row[2].interval, lambda bounds: percent_interval_cell(bounds, _PLACES)),
         (Column("p", note="one-sided, by Holm over all tests"), lambda row: row[0].p_adjusted[row[1]], p_cell),
         (Column("seen from", note="the least excess that a test finds with probability 0.8"),
-         lambda row: row[0].detectable[row[1]], _percents),
+         lambda row: row[0].detectable[row[1]], percents(_PLACES)),
     ], heading=lambda row: row[0].generator if len(leaks.generators) > 1 else "", main=True)  # fmt: skip
-
-
-def _percents(share: float):  # type: ignore[no-untyped-def]
-    return percent_cell(share, _PLACES)
 
 
 def _personal_data(leaks: Leaks) -> Iterator[str]:
@@ -128,7 +125,6 @@ def _canaries(leaks: Leaks) -> Section | None:
     found = [(one.generator, one.canaries) for one in leaks.generators if one.canaries is not None]
     if not found:
         return None
-    n = len(found[0][1].canaries)
     table = Table.of_items("canaries", found, [
         ("generator", lambda row: row[0], text_cell),
         ("whole", lambda row: row[1].n_whole, count_cell),
@@ -143,7 +139,8 @@ def _canaries(leaks: Leaks) -> Section | None:
         ("tokens", lambda row: row[1].n_tokens, count_cell),
         ("written in a row", lambda row: row[1].n_shared, count_cell),
     ], title="Each canary", extra=True)  # fmt: skip
-    told = f"Of {counted(n, 'canary').replace('canarys', 'canaries')}, {count(leaks.canaries_in_train or 0)} stand in the training text."
+    n_in_train, n = leaks.canaries_in_train or 0, len(found[0][1].canaries)
+    told = f"{count(n_in_train)} of {count(n)} stand in the training text."
     return section("Canaries", table, Paragraph(told, "note"), each)
 
 

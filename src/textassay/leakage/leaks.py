@@ -41,6 +41,7 @@ _MOST_PASSAGES = 300  # of all generators together
 _TRAINED_ON, _REPEATED = 0.9, 0.5  # share of real texts in the training text, of training texts that repeat
 _HIGH_CONTROL = 0.1  # the same, one less the other
 _FEWEST_GROUPS = 10
+_RARE_LENGTHS, _OTHER_LENGTHS = 0.01, 0.1  # share of real texts at an end, of generated ones beyond both ends
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def leaks(
     level
         Of intervals, in (0, 1); the error rate of all tests together is one minus it.
     seed
-        Of limits, which are learnt from 10,000 training texts, and of permutations where texts are in groups.
+        Of limits, which are learnt from 10,000 training texts, and of permutations of canaries.
     progress
         Is called with what is done, how many steps are done, and of how many.
     text
@@ -203,6 +204,130 @@ def leaks(
     texts |= {name: one for name, one in ((PLANTED, canaries), (CONTROLS, canary_controls)) if one is not None}
     files = {name: one if isinstance(one, Corpus) else as_texts(one, name) for name, one in texts.items()}
     corpora = corpora_from_texts(files, **text)
+    warnings = _of_empty_texts(corpora)
+    tell = progress or _silent
+    tell("looking through the training text", 0, len(named) + 2)
+    training = Training.of(corpora[TRAIN], seed=seed)
+    tell("looking through the held-out text", 1, len(named) + 2)
+    control = training.shared_with(corpora[REAL])
+    warnings += _of_control(control, training.share_repeated)
+    warnings += [_of_lengths(name, corpora[name], corpora[REAL]) for name in named]
+    within = Within((), (), None) if independent else examine_real(corpora[REAL])
+    words, sides = list(within.words), {}
+    for number, name in enumerate(named, start=2):
+        tell(f"looking through {name}", number, len(named) + 2)
+        own = within
+        if not independent:
+            own = examine_side(corpora[name], name, neighbours=WITHIN in within.kinds)
+            words += own.words
+        sides[name] = _Counted.of(
+            training.shared_with(corpora[name]), own.groups, control, within.groups, training, level
+        )
+    tell("counting", len(named) + 2, len(named) + 2)
+    planted = {
+        name: find_canaries(
+            corpora[PLANTED], corpora.get(CONTROLS), corpora[name], rng=stream(seed, "leaks", name, CANARIES)
+        )
+        for name in (named if PLANTED in corpora else ())
+    }
+    p_values = {(name, of): one.p_value for name, side in sides.items() for of, one in side.excesses.items()}
+    p_values |= {(name, CANARIES): one.p_value for name, one in planted.items() if one.p_value is not None}
+    adjusted = dict(zip(p_values, holm(np.array([*p_values.values()])).tolist(), strict=True))
+    known = {(kind, data) for _, kind, data in data_of(corpora[TRAIN].texts)}
+    n_real_with_data = len(_known_data(corpora[REAL], known)[0])
+    results, passages = [], []
+    for name, side in sides.items():
+        own_p = {test: p for (generator, test), p in adjusted.items() if generator == name}
+        where, kinds = _known_data(corpora[name], known)
+        results.append(
+            GeneratorLeaks(
+                name,
+                int(np.count_nonzero(corpora[name].lengths)),
+                side.excesses,
+                side.n_sources(training.limits),
+                own_p,
+                **_verdict(side, own_p, level, len(p_values), control),
+                n_incomplete=int(np.count_nonzero(~side.carried.near.is_complete)),
+                personal_data=PersonalData(len(where), kinds, n_real_with_data),
+                canaries=planted.get(name),
+                run_shares=side.carried.run_shares(),
+            )
+        )
+        passages += choose_passages(
+            name, side.carried, corpora[TRAIN], training.limits, most=max(1, _MOST_PASSAGES // len(named)),
+            show_personal=show_personal,
+        )  # fmt: skip
+    in_train = None
+    if PLANTED in corpora:
+        in_train = int(np.sum(training.suffixes.runs(corpora[PLANTED]).lengths == corpora[PLANTED].lengths))
+    is_grouped = within.groups is not None or any(side.groups is not None for side in sides.values())
+    n_train, n_real = (int(np.count_nonzero(corpora[side].lengths)) for side in (TRAIN, REAL))
+    return Leaks(
+        tuple(results), n_train, n_real, training.limits, control.run_shares(), tuple(passages), in_train,
+        "; ".join(words) or ("as they were given" if is_grouped else ""), tuple(filter(None, warnings)), level, seed,
+        corpora[REAL].tokenizer,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """What the texts of a generator share with the training text, beside those of the held-out text."""
+
+    carried: Carried
+    groups: IntArray | None
+    excesses: Mapping[str, Excess]
+    has_few_groups: bool
+
+    @classmethod
+    def of(
+        cls, carried: Carried, groups: IntArray | None, control: Carried, real_groups: IntArray | None,
+        training: Training, level: float,
+    ) -> "_Counted":  # fmt: skip
+        limits = training.limits
+        excesses = {
+            of: excess(carried.side(of, limits, groups), control.side(of, limits, real_groups), level=level)
+            for of in QUANTITIES
+        }
+        n_groups = [len(np.unique(each)) for each in (groups, real_groups) if each is not None]
+        return cls(carried, groups, excesses, min(n_groups, default=_FEWEST_GROUPS) < _FEWEST_GROUPS)
+
+    def n_sources(self, limits: Mapping[str, int]) -> dict[str, int]:
+        """Return how many different training texts the texts of each quantity come from."""
+        return {of: len(np.unique(self.carried.sources(of)[self.carried.has(of, limits)])) for of in QUANTITIES}
+
+
+def _verdict(
+    side: _Counted, p_values: Mapping[str, float], level: float, n_tests: int, control: Carried
+) -> dict[str, Any]:  # fmt: skip
+    """Return the fields of a result that say whether there is an excess, or would have been seen."""
+    alpha = (1 - level) / n_tests
+    significant = tuple(test for test, p in p_values.items() if p < 1 - level and not side.has_few_groups)
+    detectable = {of: one.detectable(alpha) for of, one in side.excesses.items()}
+    near = side.excesses[NEAR]
+    deciding = NEAR if near.n_generated and near.n_real else COPIES
+    is_known = detectable[deciding] <= SEEN and not side.has_few_groups
+    needed = None
+    if not (is_known or side.has_few_groups):
+        n, both = side.excesses[deciding].texts_needed(SEEN, alpha)
+        n_able = max(1, side.excesses[deciding].n_real)  # not all texts are long enough
+        needed = _rounded_up(n * np.count_nonzero(control.corpus.lengths) / n_able), both
+    return {
+        "significant": significant,
+        "verdict": "excess" if significant else "no excess" if is_known else "unknown",
+        "deciding": deciding,
+        "detectable": detectable,
+        "texts_needed": None if significant else needed,
+    }
+
+
+def _rounded_up(n: float) -> int:
+    """Return a number with two digits that are not 0."""
+    unit = 10.0 ** max(0, len(str(math.ceil(n))) - 2)
+    return math.ceil(n / unit) * round(unit)
+
+
+def _of_empty_texts(corpora: Mapping[str, Corpus]) -> list[str]:
+    """Return what to warn of texts without tokens; raise where a corpus has no others."""
     warnings = []
     for name, corpus in corpora.items():
         n_empty = int(np.count_nonzero(corpus.lengths == 0))
@@ -210,83 +335,24 @@ def leaks(
             raise EmptyCorpusError(f"{name}: no text has a token")
         if n_empty:
             warnings.append(f"{name}: {n_empty:,} of {len(corpus):,} texts have no token and are not counted.")
-    steps = len(named) + 2
-    tell = progress or _silent
-    tell("looking through the training text", 0, steps)
-    training = Training.of(corpora[TRAIN], seed=seed)
-    tell("looking through the held-out text", 1, steps)
-    control = training.shared_with(corpora[REAL])
-    warnings += _of_control(control, training.share_repeated)
-    within = _examined(corpora[REAL], "held-out", None, independent=independent)
-    words, found = list(within.words), {}
-    for number, name in enumerate(named, start=2):
-        tell(f"looking through {name}", number, steps)
-        carried = training.shared_with(corpora[name])
-        own = _examined(corpora[name], name, within, independent=independent)
-        words += own.words
-        found[name] = carried, own.groups, {
-            quantity: excess(
-                carried.side(quantity, training.limits, own.groups),
-                control.side(quantity, training.limits, within.groups),
-                level=level,
-                rng=stream(seed, "leaks", name, quantity),
-            )
-            for quantity in QUANTITIES
-        }  # fmt: skip
-    tell("counting", steps, steps)
-    planted = {
-        name: find_canaries(
-            corpora[PLANTED], corpora.get(CONTROLS), corpora[name], rng=stream(seed, "leaks", name, CANARIES)
-        )
-        for name in named
-        if PLANTED in corpora
-    }  # fmt: skip
-    p_values = {(name, quantity): one.p_value for name, (*_, of) in found.items() for quantity, one in of.items()}
-    p_values |= {(name, CANARIES): one.p_value for name, one in planted.items() if one.p_value is not None}
-    adjusted = dict(zip(p_values, holm(np.array([*p_values.values()])).tolist(), strict=True))
-    known = {(kind, data) for _, kind, data in data_of(corpora[TRAIN].texts)}
-    n_real_texts = len(_known_data(corpora[REAL], known)[0])
-    results, passages = [], []
-    for name, (carried, groups, of) in found.items():
-        own_p = {test: p for (generator, test), p in adjusted.items() if generator == name}
-        significant = tuple(test for test, p in own_p.items() if p < 1 - level)
-        detectable = {quantity: one.detectable((1 - level) / len(p_values)) for quantity, one in of.items()}
-        deciding = NEAR if of[NEAR].n_generated and of[NEAR].n_real else COPIES
-        few_groups = _few_groups(groups, within.groups)
-        is_known = detectable[deciding] <= SEEN and not few_groups
-        where, kinds = _known_data(corpora[name], known)
-        results.append(GeneratorLeaks(
-            name,
-            int(np.count_nonzero(corpora[name].lengths)),
-            of,
-            {q: len(np.unique(carried.sources(q)[carried.has(q, training.limits)])) for q in QUANTITIES},
-            own_p,
-            significant,
-            "excess" if significant else "no excess" if is_known else "unknown",
-            deciding,
-            detectable,
-            None if is_known or few_groups else _texts_needed(of[deciding], control.corpus, (1 - level) / len(p_values)),
-            int(np.count_nonzero(~carried.near.is_complete)),
-            PersonalData(len(where), kinds, n_real_texts),
-            planted.get(name),
-            carried.run_shares(),
-        ))  # fmt: skip
-        passages += choose_passages(
-            name, carried, corpora[TRAIN], training.limits, most=max(1, _MOST_PASSAGES // len(named)),
-            show_personal=show_personal,
-        )  # fmt: skip
-    is_grouped = any(groups is not None for groups in (within.groups, *(groups for _, groups, _ in found.values())))
-    in_train = None
-    if PLANTED in corpora:
-        in_train = int(np.sum(training.suffixes.runs(corpora[PLANTED]).lengths == corpora[PLANTED].lengths))
-    return Leaks(
-        tuple(results), *(int(np.count_nonzero(corpora[side].lengths)) for side in (TRAIN, REAL)), training.limits, control.run_shares(),
-        tuple(passages), in_train, "; ".join(words) or ("groups were given" if is_grouped else ""), tuple(warnings), level, seed, corpora[REAL].tokenizer,
-    )  # fmt: skip
+    return warnings
 
 
 def _silent(what: str, n_done: int, n: int) -> None:
     """Tell nobody."""
+
+
+def _of_lengths(name: str, generated: Corpus, real: Corpus) -> str:
+    """Return what to warn of where generated texts have lengths that held-out ones do not have."""
+    low, high = np.quantile(real.lengths[real.lengths > 0], [_RARE_LENGTHS, 1 - _RARE_LENGTHS])
+    lengths = generated.lengths[generated.lengths > 0]
+    share = float(np.mean((lengths < low) | (lengths > high)))
+    if share < _OTHER_LENGTHS:
+        return ""
+    return (
+        f"{name}: {100 * share:.0f} % of the texts are shorter or longer than nearly all held-out texts ({low:.0f} to "
+        f"{high:.0f} tokens), so that these are no control of them."
+    )
 
 
 def _of_control(control: Carried, share_repeated: float) -> list[str]:
@@ -305,28 +371,6 @@ def _of_control(control: Carried, share_repeated: float) -> list[str]:
         f"{100 * share:.0f} % of the held-out texts stand in the training text, of whose own texts "
         f"{100 * share_repeated:.0f} % repeat: a part of the held-out text may be training text, which hides leaks."
     ]
-
-
-def _examined(corpus: Corpus, name: str, real: Within | None, *, independent: bool) -> Within:
-    """Return what of a side belongs together: what was given, and what is found in its texts."""
-    if independent:
-        return Within((), (), None)
-    if real is None:
-        return examine_real(corpus)
-    return examine_side(corpus, name, neighbours=WITHIN in real.kinds)
-
-
-def _few_groups(generated: IntArray | None, real: IntArray | None) -> bool:
-    """Return whether a side has so few groups that nothing can be told."""
-    return any(groups is not None and len(np.unique(groups)) < _FEWEST_GROUPS for groups in (generated, real))
-
-
-def _texts_needed(of: Excess, real: Corpus, alpha: float) -> tuple[int, bool]:
-    """Return how many real texts would show an excess that matters, and whether as many generated ones are needed."""
-    n, both = of.texts_needed(SEEN, alpha)
-    n = math.ceil(n * np.count_nonzero(real.lengths) / max(1, of.n_real))  # not all texts are long enough
-    digits = 10 ** max(0, len(str(n)) - 2)
-    return -(-n // digits) * digits, both
 
 
 def _known_data(corpus: Corpus, known: Collection[tuple[str, str]]) -> tuple[list[int], dict[str, int]]:

@@ -13,6 +13,7 @@ parts of a few lengths finds those of all texts of similar length.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,8 @@ def near_copies(corpus: Corpus, train: Corpus) -> Near:
     def look_up(start: int) -> None:
         places = left[start : start + _BLOCK]
         found = np.empty((3, len(places)), dtype=np.int64)
-        _nearest(corpus.tokens, corpus.offsets, first[places], *parts.arrays(), found)
+        search: Any = _nearest
+        search(corpus.tokens, corpus.offsets, first[places], *parts.arrays(), found)
         texts[places], distances[places], is_complete[places] = found[0], found[1], found[2] == 1
 
     if len(parts):
@@ -172,7 +174,7 @@ def _nearest(  # type: ignore[no-untyped-def]
     tokens, offsets, queries, train_tokens, train_offsets, words, directory, n_bits, hashes, lengths, texts, starts,
     shortest, longest, n_parts, found,
 ):  # fmt: skip
-    """Fill `found`, shape (3, n): the nearest training text of each text of `queries`, its distance, all looked at?"""
+    """Fill `found`, shape (3, n): the nearest training text of each query, its distance, whether all were looked at."""
     most = 0
     for query in queries:
         most = max(most, offsets[query + 1] - offsets[query])
@@ -248,15 +250,12 @@ def edit_distance(one, begin, end, other, other_begin, other_end, most, reach, b
         return most + 1
     unreached = -(n + m + most + 2)
     middle = most + 1
-    for place in range(2 * most + 3):
-        before[place] = unreached
+    before[: 2 * most + 3] = unreached
     for n_edits in range(most + 1):
         for diagonal in range(-n_edits, n_edits + 1):  # the place in `one` less that in `other`
             at = middle + diagonal
-            place = np.int64(0)
-            if n_edits > 0:
-                place = max(before[at] + 1, before[at - 1] + 1, before[at + 1])
-            place = min(place, n, m + diagonal)
+            reached = max(before[at] + 1, before[at - 1] + 1, before[at + 1]) if n_edits else np.int64(0)
+            place = min(reached, n, m + diagonal)
             while (
                 0 <= place < n
                 and 0 <= place - diagonal < m

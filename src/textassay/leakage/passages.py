@@ -134,7 +134,7 @@ def differing(one: list[str], other: list[str], *, ignore_case: bool) -> tuple[P
     """Return the pieces of two lists of words, and for each whether the other text lacks it."""
     bare = ([word.strip() for word in words] for words in (one, other))
     keys = [[word.lower() for word in words] if ignore_case else words for words in bare]
-    blocks = SequenceMatcher(None, *keys, autojunk=False).get_opcodes()
+    blocks = SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes()
     pieces: tuple[list[tuple[str, bool]], list[tuple[str, bool]]] = ([], [])
     for kind, start, stop, other_start, other_stop in blocks:
         for side, words in ((0, one[start:stop]), (1, other[other_start:other_stop])):

@@ -15,7 +15,10 @@ _LEAST_KEY, _LEAST_BITS = 24, 3.3  # characters of a key without a known beginni
 
 # A text in which nothing of this occurs holds none of the kinds: most texts are passed by at once
 _SIGNS = re.compile(r"@|\d(?:\D?\d){6}|\S{20}|(?:[0-9A-Fa-f]{1,4}:){2}|\d\.\d{1,3}\.\d")
-_NAMED_KEYS = r"sk-[\w-]{16,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,}|eyJ[\w-]+\.[\w.-]{20,}"
+_NAMED_KEYS = (
+    r"sk-[\w-]{16,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|"
+    r"xox[abprs]-[\w-]{10,}|eyJ[\w-]+\.[\w.-]{20,}"
+)
 
 
 def is_iban(found: str) -> bool:
@@ -55,20 +58,23 @@ def is_phone(found: str) -> bool:
     return _LEAST_DIGITS <= sum(map(str.isdigit, found)) <= _MOST_DIGITS
 
 
+_E_MAIL = r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b"
+_KEY = rf"(?<![\w/.])(?:{_NAMED_KEYS}|[\w+/-]{{{_LEAST_KEY},}}={{0,2}})(?!\w)"
+_IBAN = r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"
+_CARD = r"(?<![\w.])[2-6](?:[ -]?\d){12,18}(?![\w-])"
+_IP = r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?![\w:])"
+_ABROAD = r"(?:\+|00?)[1-9]\d{0,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"
+_PHONE = rf"(?<![\w.-])(?:{_ABROAD}|\(?\d{{3}}\)?[ .-]\d{{3}}[ .-]\d{{4}})(?![\w-])"
+
 # In this order: what is one kind is not looked at again
 KINDS: Mapping[str, tuple[re.Pattern[str], Callable[[str], bool]]] = {
-    "e-mail": (re.compile(r"[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b"), lambda found: True),
-    "key": (re.compile(rf"(?<![\w/.])(?:{_NAMED_KEYS}|[\w+/-]{{{_LEAST_KEY},}}={{0,2}})(?!\w)"), is_key),
-    "IBAN": (re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), is_iban),
-    "card": (re.compile(r"(?<![\w.])[2-6](?:[ -]?\d){12,18}(?![\w-])"), is_card),
-    "IP": (re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?![\w:])"), is_ip),
-    "phone": (
-        re.compile(
-            r"(?<![\w.-])(?:(?:\+|00?)[1-9]\d{0,3}(?:[ ./-]?\(?\d{1,5}\)?){2,6}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4})(?![\w-])"
-        ),
-        is_phone,
-    ),
-}  # fmt: skip
+    "e-mail": (re.compile(_E_MAIL), lambda found: True),
+    "key": (re.compile(_KEY), is_key),
+    "IBAN": (re.compile(_IBAN), is_iban),
+    "card": (re.compile(_CARD), is_card),
+    "IP": (re.compile(_IP), is_ip),
+    "phone": (re.compile(_PHONE), is_phone),
+}
 
 
 def personal_data(text: str) -> Iterator[tuple[str, int, int]]:

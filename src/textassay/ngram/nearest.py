@@ -97,7 +97,6 @@ class SuffixArray:
             return Nearest(np.zeros(0, dtype=np.int64), np.zeros((0, n_candidates), dtype=np.int64))
         return Nearest(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
 
-
     def runs(self, corpus: Corpus, *, own: IntArray | None = None) -> Runs:
         """Return the longest n-gram that each text of `corpus` shares with the collection.
 
