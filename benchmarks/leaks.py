@@ -79,7 +79,8 @@ class Pool:
         self.n = len(real)
         self.lengths = np.concatenate([real.lengths, copies.lengths])
         self.has = {name: np.concatenate([part.has(name, training.limits) for part in parts]) for name in QUANTITIES}
-        self.can = {name: self.lengths >= (SHORTEST if name == "near copies" else 1) for name in QUANTITIES}
+        least = {"copies": 1, "near copies": SHORTEST} | {name: n + 1 for name, n in training.limits.items()}
+        self.can = {name: self.lengths >= least[name] for name in QUANTITIES}
 
     def side(self, name: str, chosen: IntArray, groups: IntArray | None = None) -> Side:
         kept = self.can[name][chosen]

@@ -49,7 +49,8 @@ class Carried:
     def side(self, quantity: str, limits: Mapping[str, int], groups: IntArray | None) -> Side:
         """Return the texts that can count, as one side of a test."""
         has = self.has(quantity, limits)
-        can = self.corpus.lengths >= (SHORTEST if quantity == NEAR else 1)
+        least = {COPIES: 1, NEAR: SHORTEST}.get(quantity, limits.get(quantity, 0) + 1)
+        can = self.corpus.lengths >= least
         return Side(self.corpus.lengths[can], has[can], None if groups is None else groups[can])
 
     def run_shares(self) -> tuple[float, ...]:

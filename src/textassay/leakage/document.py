@@ -66,19 +66,17 @@ def _sentences(leaks: Leaks, one: GeneratorLeaks) -> Iterator[str]:
         told += ["planted canaries more than those never planted"] if CANARIES in one.significant else []
         yield f"{one.generator} carries over more of the training text than fresh real text shares: {join_words(told)}."
         return
-    least = f"an excess of {_percent(one.detectable[one.deciding])} in {one.deciding}"
     if one.verdict == "no excess":
-        yield f"{one.generator}: no excess was found; {least} would have been."
-    elif one.texts_needed is None:
-        yield f"{one.generator}: it cannot be told: there are fewer than ten groups of texts on a side."
-    else:
+        seen = f"{_percent(one.detectable[one.deciding])} of {one.deciding} among its texts"
+        yield f"{one.generator}: no excess was found; {seen} would have been seen."
+        return
+    wanted = "there are fewer than ten groups of texts on a side"
+    if one.texts_needed is not None:
         n, both = one.texts_needed
-        whose = "real and generated texts" if both else "real texts"
-        yield (
-            f"{one.generator}: it cannot be told: no excess was found, but one of {_percent(SEEN)} in {one.deciding} "
-            f"would be seen with about {count(n)} {whose}; there are {count(leaks.n_real)}"
-            f"{f' and {count(one.n_texts)}' if both else ''}."
-        )
+        wanted = f"{_percent(SEEN)} of {one.deciding} among its texts would not have been seen"
+        others = " and as many generated" if both else ""
+        wanted += f"; about {count(n)} held-out{others} texts would show them" if n else ""
+    yield f"{one.generator}: it cannot be told: no excess was found, but {wanted}."
 
 
 def _percent(share: float) -> str:
@@ -91,12 +89,12 @@ def _table(leaks: Leaks) -> Table:
         ("what", lambda row: row[1], text_cell),
         ("texts", lambda row: row[2].count_generated, count_cell),
         (Column("from", note="different training texts"), lambda row: row[0].n_sources[row[1]], count_cell),
-        (Column("%", note="of the generated texts that can have it"), lambda row: row[2].share, percents(_PLACES)),
-        (Column("real %", note="of held-out texts of the same lengths"), lambda row: row[2].expected, percents(_PLACES)),
+        (Column("%", note="of the generated texts that are long enough"), lambda row: row[2].share, percents(_PLACES)),
+        (Column("real", note="%, of held-out texts of the same lengths"), lambda row: row[2].expected, percents(_PLACES)),
         ("excess", lambda row: row[2].difference, percents(_PLACES)),
         (level(leaks.level), lambda row: row[2].interval, lambda bounds: percent_interval_cell(bounds, _PLACES)),
         (Column("p", note="one-sided, by Holm over all tests"), lambda row: row[0].p_adjusted[row[1]], p_cell),
-        (Column("seen from", note="the least excess that a test finds with probability 0.8"),
+        (Column("seen", note="%, the least share of copied texts that is found with probability 0.8"),
          lambda row: row[0].detectable[row[1]], percents(_PLACES)),
     ], heading=lambda row: row[0].generator if len(leaks.generators) > 1 else "", main=True)  # fmt: skip
 
