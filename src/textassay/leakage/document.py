@@ -26,20 +26,16 @@ _PLACES = 2  # of percentages
 
 def leaks_document(leaks: Leaks) -> Document:
     """Return what generators carry over as a report."""
-    facts = [
-        ("Training text", counted(leaks.n_train, "text")),
-        ("Held-out text", counted(leaks.n_real, "text")),
-    ]
+    facts = [("Texts", f"{count(leaks.n_train)} training texts, {count(leaks.n_real)} held-out")]
     facts += [("Tested in groups", leaks.dependence)] if leaks.dependence else []
     return Document(
         "What the generated text carries over from the training text",
-        tuple(sentence for one in leaks.generators for sentence in _sentences(leaks, one)),
+        tuple(_verdict(one) for one in sorted(leaks.generators, key=lambda one: one.verdict != "excess")),
         tuple(facts),
         sections(
             section("", *(Paragraph(text, "warning") for text in (*leaks.warnings, *_unfinished(leaks)))),
-            section("Excess over held-out real text", _table(leaks), *items([*_personal_data(leaks)])),
+            section("Excess over held-out real text", _table(leaks), *items([*_personal_data(leaks)]), _curves(leaks)),
             _canaries(leaks),
-            section("Longest shared runs", _curves(leaks), extra=True),
             _passages(leaks),
             section("What is counted", *items([*_meanings(leaks)]), extra=True),
         ),
@@ -55,8 +51,8 @@ def _record(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return record(name, [*rows[0]] if rows else ["generator"], [[*row.values()] for row in rows])
 
 
-def _sentences(leaks: Leaks, one: GeneratorLeaks) -> Iterator[str]:
-    """Yield the verdict on a generator."""
+def _verdict(one: GeneratorLeaks) -> str:
+    """Return the verdict on a generator, in a sentence."""
     if one.significant:
         told = [
             f"{name} {_percent(one.excesses[name].share)} against {_percent(one.excesses[name].expected)}"
@@ -64,19 +60,19 @@ def _sentences(leaks: Leaks, one: GeneratorLeaks) -> Iterator[str]:
             if name != CANARIES
         ]
         told += ["planted canaries more than those never planted"] if CANARIES in one.significant else []
-        yield f"{one.generator} carries over more of the training text than fresh real text shares: {join_words(told)}."
-        return
+        return (
+            f"{one.generator} carries over more of the training text than fresh real text shares: {join_words(told)}."
+        )
     if one.verdict == "no excess":
         seen = f"{_percent(one.detectable[one.deciding])} of {one.deciding} among its texts"
-        yield f"{one.generator}: no excess was found; {seen} would have been seen."
-        return
+        return f"{one.generator}: no excess was found; {seen} would have been seen."
     wanted = "there are fewer than ten groups of texts on a side"
     if one.texts_needed is not None:
         n, both = one.texts_needed
         wanted = f"{_percent(SEEN)} of {one.deciding} among its texts would not have been seen"
         others = " and as many generated" if both else ""
         wanted += f"; about {count(n)} held-out{others} texts would show them" if n else ""
-    yield f"{one.generator}: it cannot be told: no excess was found, but {wanted}."
+    return f"{one.generator}: it cannot be told: no excess was found, but {wanted}."
 
 
 def _percent(share: float) -> str:
@@ -90,7 +86,7 @@ def _table(leaks: Leaks) -> Table:
         ("texts", lambda row: row[2].count_generated, count_cell),
         (Column("from", note="different training texts"), lambda row: row[0].n_sources[row[1]], count_cell),
         (Column("%", note="of the generated texts that are long enough"), lambda row: row[2].share, percents(_PLACES)),
-        (Column("real", note="%, of held-out texts of the same lengths"), lambda row: row[2].expected, percents(_PLACES)),
+        (Column("real", note="%, of real texts of these lengths"), lambda row: row[2].expected, percents(_PLACES)),
         ("excess", lambda row: row[2].difference, percents(_PLACES)),
         (level(leaks.level), lambda row: row[2].interval, lambda bounds: percent_interval_cell(bounds, _PLACES)),
         (Column("p", note="one-sided, by Holm over all tests"), lambda row: row[0].p_adjusted[row[1]], p_cell),
@@ -127,10 +123,10 @@ def _canaries(leaks: Leaks) -> Section | None:
         ("generator", lambda row: row[0], text_cell),
         ("whole", lambda row: row[1].n_whole, count_cell),
         ("controls whole", lambda row: row[1].n_controls_whole if row[1].n_controls else None, count_cell),
-        ("longest part", lambda row: max((one.n_shared / one.n_tokens for one in row[1].canaries), default=None),
+        ("longest part, %", lambda row: max((one.n_shared / one.n_tokens for one in row[1].canaries), default=None),
          lambda share: percent_cell(share, 0)),
         ("p", lambda row: row[1].p_value, lambda p: p_cell(p, "")),
-    ])  # fmt: skip
+    ]).compact()  # fmt: skip
     each = Table.of_items("each-canary", [(name, one) for name, of in found for one in of.canaries], [
         ("canary", lambda row: row[1].text, text_cell),
         ("generator", lambda row: row[0], text_cell),
@@ -156,7 +152,7 @@ def _curves(leaks: Leaks) -> Figure:
     ]
     return Figure(
         "shared-runs",
-        Curves(tuple(series), Axis("tokens in a row, at least"), Axis("texts", percent=True)),
+        Curves(tuple(series), Axis("tokens in a row, at least"), Axis("texts", percent=True, scale="log10")),
         "Share of texts that have so many tokens in a row in common with a training text.",
     )
 

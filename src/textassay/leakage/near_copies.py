@@ -70,7 +70,7 @@ def near_copies(corpus: Corpus, train: Corpus) -> Near:
         places = left[start : start + _BLOCK]
         found = np.empty((3, len(places)), dtype=np.int64)
         search: Any = _nearest
-        search(corpus.tokens, corpus.offsets, first[places], *parts.arrays(), found)
+        search(corpus.tokens, corpus.offsets, first[places], *parts.arrays(), _MOST_CANDIDATES, found)
         texts[places], distances[places], is_complete[places] = found[0], found[1], found[2] == 1
 
     if len(parts):
@@ -172,7 +172,7 @@ def _first_entry(hashes, lengths, low, high, value, length):  # type: ignore[no-
 @njit(cache=True, nogil=True)
 def _nearest(  # type: ignore[no-untyped-def]
     tokens, offsets, queries, train_tokens, train_offsets, words, directory, n_bits, hashes, lengths, texts, starts,
-    shortest, longest, n_parts, found,
+    shortest, longest, n_parts, most_candidates, found,
 ):  # fmt: skip
     """Fill `found`, shape (3, n): the nearest training text of each query, its distance, whether all were looked at."""
     most = 0
@@ -213,7 +213,7 @@ def _nearest(  # type: ignore[no-untyped-def]
                 windows[n_windows, 0], windows[n_windows, 1], windows[n_windows, 2] = last - first, first, start
                 n_windows += 1
             power *= _BASE
-        best, best_text, left = np.int64(-1), np.int64(-1), _MOST_CANDIDATES
+        best, best_text, left = np.int64(-1), np.int64(-1), most_candidates
         for window in np.argsort(windows[:n_windows, 0]):
             n_entries, first, start = windows[window]
             for entry in range(first, first + min(n_entries, left)):

@@ -21,7 +21,7 @@ from textassay.report.text import excerpt, printable
 
 _STYLES = {"best": "bold", "good": "green", "bad": "bold red", "weak": "dim", "": ""}
 _MOST_TEXTS = 5  # of a list
-_MOST_PAIRS = 2
+_MOST_PAIRS = 1
 _SCORE_WIDTH = 10
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two
