@@ -27,8 +27,9 @@ def test_a_leak_is_status_1_and_what_cannot_be_told_status_3(run: Run) -> None:
     assert found.status == 1, found.stderr
     assert "copier carries over more of the training text than fresh real text shares" in found.stdout
     assert "trigram: it cannot be told: no excess was found" in found.stdout
-    assert len(found.stdout.splitlines()) <= 28
-    assert run(*TEXTS, "trigram=trigram.txt").status == 3
+    alone = run(*TEXTS, "trigram=trigram.txt")
+    assert alone.status == 3
+    assert len(alone.stdout.splitlines()) <= 20
 
 
 def test_personal_data_is_masked_everywhere_unless_it_is_asked_for(run: Run, folder: Path) -> None:

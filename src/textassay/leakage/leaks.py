@@ -200,6 +200,8 @@ def leaks(
     if canary_controls is not None and canaries is None:
         raise OptionError("canary controls are compared with canaries: give both, or leave the controls out")
     named, real = named_texts(generated, real, by=by)
+    if taken := {REAL, TRAIN, PLANTED, CONTROLS} & named.keys():
+        raise OptionError(f"'{min(taken)}' cannot be the name of a generator: it is that of another text")
     texts = {REAL: real, TRAIN: train, **named}
     texts |= {name: one for name, one in ((PLANTED, canaries), (CONTROLS, canary_controls)) if one is not None}
     files = {name: one if isinstance(one, Corpus) else as_texts(one, name) for name, one in texts.items()}

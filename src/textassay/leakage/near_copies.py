@@ -1,15 +1,16 @@
 """Near copies: generated texts that become a training text by changing at most one token in ten.
 
 A change is a substitution, an insertion or a deletion of a token. A text that at most k of them separate from another,
-which is cut into k + 1 parts, holds one of the parts as it is, at most k tokens from its place (the pigeonhole
-principle). So the parts of all training texts are looked up in the generated texts by their hash, and what is found is
-verified by the edit distance: none is missed and none is wrong. Parts that very many training texts share, as in text
-from a template, are looked up last, and only so long; `Near.is_complete` says where that left some out.
+which is cut into k + 1 parts or more, holds one of any k + 1 of these parts as it is, at most k tokens from its place
+(the pigeonhole principle). So the k + 1 rarest parts of each training text are looked up in the generated texts by
+their hash, and what is found is verified by the edit distance: none is missed and none is wrong. Into how many parts a
+training text is cut is chosen so that these are rare, which parts of a template are not. Where all are frequent
+nevertheless, the search ends after some thousands of training texts, and `Near.is_complete` says so.
 
 Sources: Li, Deng, Wang, Feng, "Pass-Join: A Partition-based Method for Similarity Joins", PVLDB 5, 2011 (parts);
 Ukkonen, "Algorithms for approximate string matching", Information and Control 64, 1985 (the bounded distance).
 Departs from them: parts have a key of their own content, whatever the length of their text, so that one pass over the
-parts of a few lengths finds those of all texts of similar length.
+parts of a few lengths finds those of all texts of similar length; and only the rarest are looked up.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,10 @@ from textassay.seeding import stream
 IntArray = npt.NDArray[np.int64]
 
 SHORTEST = 8  # tokens of a text that can be a near copy: of shorter ones, one token is more than one in eight
-_MOST_CANDIDATES = 1 << 13  # looked at for one text
+_MOST_CANDIDATES = 1 << 11  # looked at for one text
+_MOST_STEPS = 1 << 19  # of edit distances, for one text
+_MORE_PARTS = 3  # into which a text is cut, than are looked up
+_COUNT_BITS = 22  # of a part's hash, by which its frequency is counted
 _BLOCK = 1 << 13  # texts per task
 _BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial hash of a part
 _NONE = np.int64(-1)
@@ -123,7 +127,10 @@ class _Parts:
         n_entries = int(n_parts[train.lengths[chosen]].sum())
         hashes = np.empty(n_entries, dtype=np.uint64)
         entries = np.empty((3, n_entries), dtype=np.int32)
-        _cut(train.tokens, train.offsets, chosen, words, n_parts, hashes, entries)
+        counts = np.zeros(1 << _COUNT_BITS, dtype=np.int32)
+        cut: Any = _cut
+        for is_counted in (False, True):  # count parts, then choose the rarest
+            cut(train.tokens, train.offsets, chosen, words, n_parts, counts, is_counted, hashes, entries)
         order = np.lexsort((entries[0], hashes))
         hashes, entries = hashes[order], entries[:, order]
         n_bits = max(1, int(n_entries).bit_length())
@@ -141,19 +148,44 @@ class _Parts:
 
 
 @njit(cache=True, nogil=True)
-def _cut(tokens, offsets, chosen, words, n_parts, hashes, entries):  # type: ignore[no-untyped-def]
-    """Fill `hashes` and `entries` (length of the text, text, start) with the parts of the `chosen` texts."""
+def _cut(tokens, offsets, chosen, words, n_parts, counts, is_counted, hashes, entries):  # type: ignore[no-untyped-def]
+    """Count all parts of the `chosen` texts; once they are counted, fill `hashes` and `entries` with the rarest.
+
+    `counts`: by the highest bits of a part's hash; `entries`: length of the text, text, start, shape (3, n_entries).
+    """
+    most = 0
+    for text in chosen:
+        most = max(most, n_parts[offsets[text + 1] - offsets[text]] + _MORE_PARTS)
+    values, numbers = np.empty((_MORE_PARTS + 1, most), dtype=np.uint64), np.empty(most, dtype=np.int64)
+    shift = np.uint64(64 - _COUNT_BITS)
     entry = 0
     for text in chosen:
         begin, length = offsets[text], offsets[text + 1] - offsets[text]
-        n = n_parts[length]
+        n_kept = n_parts[length]
+        best, fewest = 0, np.int64(-1)
+        for more in range(min(_MORE_PARTS, length - n_kept) + 1):
+            n = n_kept + more
+            for part in range(n):
+                value = np.uint64(0)
+                for place in range(begin + part * length // n, begin + (part + 1) * length // n):
+                    value = value * _BASE + words[tokens[place]]
+                values[more, part] = value
+                if is_counted:
+                    numbers[part] = counts[value >> shift]
+                else:
+                    counts[value >> shift] += 1
+            if is_counted:
+                total = np.sum(np.sort(numbers[:n])[:n_kept])
+                if fewest < 0 or total < fewest:
+                    best, fewest = more, total
+        if not is_counted:
+            continue
+        n = n_kept + best
         for part in range(n):
-            start, stop = part * length // n, (part + 1) * length // n
-            value = np.uint64(0)
-            for place in range(begin + start, begin + stop):
-                value = value * _BASE + words[tokens[place]]
-            hashes[entry] = value
-            entries[0, entry], entries[1, entry], entries[2, entry] = length, text, start
+            numbers[part] = counts[values[best, part] >> shift]
+        for part in np.argsort(numbers[:n])[:n_kept]:
+            hashes[entry] = values[best, part]
+            entries[0, entry], entries[1, entry], entries[2, entry] = length, text, part * length // n
             entry += 1
 
 
@@ -191,7 +223,7 @@ def _nearest(  # type: ignore[no-untyped-def]
         least, largest = shortest[n], longest[n]
         part_low, part_high = n, np.int64(1)
         for length in range(least, largest + 1):
-            part_low = min(part_low, length // n_parts[length])
+            part_low = min(part_low, length // (n_parts[length] + min(_MORE_PARTS, length - n_parts[length])))
             part_high = max(part_high, -(-length // n_parts[length]))
         part_low, part_high = max(1, part_low), min(part_high, n)
         n_windows = 0
@@ -213,7 +245,7 @@ def _nearest(  # type: ignore[no-untyped-def]
                 windows[n_windows, 0], windows[n_windows, 1], windows[n_windows, 2] = last - first, first, start
                 n_windows += 1
             power *= _BASE
-        best, best_text, left = np.int64(-1), np.int64(-1), most_candidates
+        best, best_text, left, steps = np.int64(-1), np.int64(-1), most_candidates, np.int64(0)
         for window in np.argsort(windows[:n_windows, 0]):
             n_entries, first, start = windows[window]
             for entry in range(first, first + min(n_entries, left)):
@@ -222,8 +254,11 @@ def _nearest(  # type: ignore[no-untyped-def]
                     continue
                 if best >= 0:
                     allowed = min(allowed, best - 1)
+                if steps > _MOST_STEPS:
+                    break
                 text = texts[entry]
                 verified[text] = number
+                steps += (allowed + 1) ** 2
                 distance = edit_distance(
                     tokens, begin, end, train_tokens, train_offsets[text], train_offsets[text + 1], allowed, reach,
                     before,
@@ -232,7 +267,7 @@ def _nearest(  # type: ignore[no-untyped-def]
                     best, best_text = distance, text
                     if best <= 1:
                         break
-            left -= min(n_entries, left)
+            left = 0 if steps > _MOST_STEPS else left - min(n_entries, left)
             if left == 0 or 0 <= best <= 1:
                 break
         found[0, number], found[1, number] = best_text, best

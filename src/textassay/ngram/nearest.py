@@ -250,6 +250,8 @@ def _longest_runs(tokens, offsets, own, others, places, starts, found):  # type:
                     place -= 1
                 if is_sole:
                     sole, sole_text, sole_start = shared, holder, start - begin
+            if start + shared == end:  # what begins later is a part of this run: no longer, and in as many texts
+                break
         found[0, sentence], found[1, sentence], found[2, sentence] = longest, longest_start, text
         found[3, sentence], found[4, sentence], found[5, sentence] = sole, sole_start, sole_text
 
