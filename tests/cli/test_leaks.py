@@ -45,11 +45,14 @@ def test_personal_data_is_masked_everywhere_unless_it_is_asked_for(run: Run, fol
 
 
 def test_canaries(run: Run, folder: Path) -> None:
-    (folder / "canaries.txt").write_text("the key of our house\nnobody wrote this ever\n", encoding="utf-8")
+    (folder / "canaries.txt").write_text(
+        "the key of our house is with anna@example.org\nnobody wrote this ever\n", encoding="utf-8"
+    )
     found = run(*TEXTS, "copier=copier.txt", "--canaries", "canaries.txt", "--json")
     (one,) = json.loads(found.stdout)["generators"]
     assert (one["canaries"]["n_whole"], json.loads(found.stdout)["canaries_in_train"]) == (1, 1)
     assert one["canaries"]["p_value"] is None
+    assert one["canaries"]["canaries"][0]["text"] == "the key of our house is with [e-mail]"
 
 
 def test_refusals(refused: Refused) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from textassay.corpus.corpus import Corpus
+from textassay.leakage.personal_data import masked
 from textassay.ngram.nearest import SuffixArray
 
 IntArray = npt.NDArray[np.int64]
@@ -40,7 +41,7 @@ class Canaries:
 
 
 def find_canaries(
-    planted: Corpus, controls: Corpus | None, generated: Corpus, *, rng: np.random.Generator
+    planted: Corpus, controls: Corpus | None, generated: Corpus, *, rng: np.random.Generator, show_personal: bool
 ) -> Canaries:  # fmt: skip
     """Return how much of each planted text stands in a generated one."""
     planted, controls = (
@@ -50,7 +51,8 @@ def find_canaries(
     written = SuffixArray.build(generated)
     shared = written.runs(planted).lengths
     canaries = tuple(
-        Canary(text, int(n), int(run)) for text, n, run in zip(planted.texts, planted.lengths, shared, strict=True)
+        Canary(text if show_personal else masked(text), int(n), int(run))
+        for text, n, run in zip(planted.texts, planted.lengths, shared, strict=True)
     )
     n_whole, p_value, n_controls, n_controls_whole = int(np.sum(shared == planted.lengths)), None, 0, 0
     if controls is not None:

@@ -228,7 +228,11 @@ def leaks(
     tell("counting", len(named) + 2, len(named) + 2)
     planted = {
         name: find_canaries(
-            corpora[PLANTED], corpora.get(CONTROLS), corpora[name], rng=stream(seed, "leaks", name, CANARIES)
+            corpora[PLANTED],
+            corpora.get(CONTROLS),
+            corpora[name],
+            rng=stream(seed, "leaks", name, CANARIES),
+            show_personal=show_personal,
         )
         for name in (named if PLANTED in corpora else ())
     }
