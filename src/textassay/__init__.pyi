@@ -30,6 +30,8 @@ from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
 from textassay.integration import EvaluateMetric as EvaluateMetric
 from textassay.integration import TorchMetric as TorchMetric
+from textassay.leakage.leaks import Leaks as Leaks
+from textassay.leakage.leaks import leaks as leaks
 from textassay.metric.base import Computed as Computed
 from textassay.metric.base import Setting as Setting
 from textassay.metric.base import compute_once as compute_once

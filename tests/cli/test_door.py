@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "explain": ("--real", "real.txt", "lstm.txt"),
     "exposure": ("gone", "--real", "real.txt"),
     "judge": ("--real", "real.txt", "lstm.txt", "trigram.txt", "--gold", "lstm>trigram"),
+    "leaks": ("--train", "train.txt", "--real", "real.txt", "lstm.txt"),
     "likelihood": ("gone", "real.txt"),
     "plan": ("--margin", "0.1"),
     "sample": ("gone", "-n", "2"),

@@ -44,6 +44,36 @@ def test_longest_shared_ngram_is_that_of_a_search_through_all(texts: list[str], 
         assert length == max(shared, default=0)
 
 
+@given(texts=TEXTS, others=TEXTS)
+def test_longest_runs_are_those_of_a_search_through_all(texts: list[str], others: list[str]) -> None:
+    corpora = corpora_from_texts({"text": texts, "other": others})
+    suffixes = SuffixArray.build(corpora["other"])
+    own = np.arange(len(others))
+    for hypotheses, runs, left_out in (
+        (texts, suffixes.runs(corpora["text"]), [-1] * len(texts)),
+        (others, suffixes.runs(corpora["other"], own=own), own.tolist()),
+    ):
+        for number, text in enumerate(hypotheses):
+            holders = [
+                {order: _ngrams(other, order) for order in range(1, 10)} if place != left_out[number] else {}
+                for place, other in enumerate(others)
+            ]
+            n_holders = {
+                run: sum(run in each.get(len(run), {}) for each in holders)
+                for order in range(1, 10)
+                for run in _ngrams(text, order)
+            }
+            assert runs.lengths[number] == max((len(run) for run, n in n_holders.items() if n), default=0)
+            assert runs.sole_lengths[number] == max((len(run) for run, n in n_holders.items() if n == 1), default=0)
+            for lengths, starts, of in (
+                (runs.lengths, runs.starts, runs.texts),
+                (runs.sole_lengths, runs.sole_starts, runs.sole_texts),
+            ):
+                run = tuple(text.split()[starts[number] : starts[number] + lengths[number]])
+                assert (of[number] == -1) == (not run)
+                assert not run or run in holders[of[number]][len(run)]
+
+
 @given(texts=TEXTS, others=TEXTS, max_order=st.integers(1, 10))
 def test_matches_of_pairs_are_clipped_counts(texts: list[str], others: list[str], max_order: int) -> None:
     corpora = corpora_from_texts({"text": texts, "other": others})

@@ -15,6 +15,8 @@ from textassay.errors import InputError, OptionError
 from textassay.report.document import (
     Document,
     Figure,
+    Pair,
+    Pairs,
     Paragraph,
     ParagraphKind,
     Part,
@@ -154,6 +156,9 @@ def _whole() -> Document:
             (TextEntry("the entry text", "the-source", 0.25, 1234, "list-one"), TextEntry("", group="list-two")),
             ("entry",), "texts-title", "score-meaning",
         ),
+        Pairs("pairs", ("left-side", "right-side"), (
+            Pair("pair-source", "pair-label", (("shared ", False), ("marked", True)), (("shared", False),)),
+        )),
         *(Figure(f"figure-{name.replace(' ', '-')}", plot, f"caption of {name}", f"description of {name}")
           for name, plot in PLOTS.items()),
         Section("inner-title", (Paragraph("inner-text"),)),
@@ -176,6 +181,7 @@ EVERYWHERE = [
     *("term-label", "term-text", "main-title", "table-note", "name-head", "value-head", "group-head", "text-head"),
     *("heading-row", "row-best", "row-weak", "(real)", "0.310", "±0.03", "0.299", "0.01", "n/a", "words"),
     *("second-title", "two", "texts-title", "list-one", "list-two", "entry", "score-meaning"),
+    *("pair-source", "pair-label", "left-side", "right-side", "shared", "marked"),
 ]
 
 

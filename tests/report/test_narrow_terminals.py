@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from made_up import sentences
 from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
 from made_up_exposure import make_bleu_runs, make_exposure_results, reproduction
 from made_up_judgements import simulate
@@ -21,6 +22,8 @@ from textassay.comparison.explanation_document import explanation_document
 from textassay.comparison.plan_document import plan_document
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.estimate import Interval
+from textassay.leakage.document import leaks_document
+from textassay.leakage.leaks import leaks
 from textassay.report import terminal
 from textassay.report.terminal import print_document, print_table
 from textassay_lab.adversarial.document import AdversarialTraining, adversarial_training_document
@@ -193,6 +196,13 @@ def _next_words() -> Report:
     return lambda console: print_document(next_word_document(score), console)
 
 
+def _leaks() -> Report:
+    train = sentences(300, 1)
+    sides = {"copier": [*train[:150], *sentences(150, 2)], "other": sentences(300, 3)}
+    found = leaks(sides, sentences(300, 4), train=train, canaries=train[:9], canary_controls=sentences(9, 5))
+    return lambda console: print_document(leaks_document(found), console)
+
+
 def _compared(comparison: Comparison) -> Report:
     return lambda console: print_document(comparison_document(comparison), console, everything=False)
 
@@ -215,6 +225,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
     "explain": lambda: lambda console: print_document(explanation_document([make_explanation("lstm")]), console),
     "plan": _plan,
+    "leaks": _leaks,
     "exposure": _exposure,
     "likelihood": _likelihood,
     "approximate": _approximation,

@@ -9,7 +9,7 @@ import pytest
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
 from textassay.comparison.document import comparison_document
 from textassay.comparison.sentence_scores import examples_of, sentence_table
-from textassay.report.document import Document, Paragraph, Part, Section, Terms, TextEntry, Texts
+from textassay.report.document import Document, Pair, Pairs, Paragraph, Part, Section, Terms, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.page import to_fragment, to_html
 from textassay.report.table import Cell, Column, Row, Table
@@ -234,6 +234,11 @@ def _hostile() -> Document:
         Terms(tuple((text, text) for text in PAYLOADS)),
         *(Paragraph(text, kind) for text in PAYLOADS for kind in ("", "note", "warning", "item", "code")),
         Texts("texts", tuple(TextEntry(text, text, 0.5, 2, text) for text in PAYLOADS), PAYLOADS, PAYLOADS[0], "x"),
+        Pairs(
+            "pairs",
+            (PAYLOADS[0], PAYLOADS[1]),
+            tuple(Pair(text, text, ((text, True), (text, False)), ((text, True),)) for text in PAYLOADS),
+        ),
     )
     sections = tuple(Section(text, parts if not n else (), extra=bool(n % 2)) for n, text in enumerate(PAYLOADS))
     return Document(PAYLOADS[3], PAYLOADS, tuple((text, text) for text in PAYLOADS), sections)
@@ -314,6 +319,21 @@ def test_texts_are_filtered_by_words_score_and_length(open_page: Open) -> None:
     shortest.fill("")
     page.get_by_role("button", name="Show all 40").click()
     assert len(_entries(page)) == 40
+
+
+def test_pairs_are_filtered_by_whose_they_are(open_page: Open) -> None:
+    same = ("the same ", False)
+    entries = tuple(
+        Pair("lstm" if n % 3 else "gpt2", f"label {n}", (same, (f"word{n}", True)), (same,)) for n in range(30)
+    )
+    page = open_page(_document(Pairs("pairs", ("generated", "training"), entries)))
+    assert page.locator(".pairs li:visible").count() == 12
+    assert page.locator("mark").first.inner_text() == "word0"
+    page.locator(".filter select").select_option("gpt2")
+    assert page.locator(".pairs li:visible").count() == 10
+    assert page.locator(".filter .times").inner_text() == "10 of 30 texts"
+    page.locator(".filter input").first.fill("word3")
+    assert page.locator(".pairs li:visible").count() == 1
 
 
 @pytest.mark.slow

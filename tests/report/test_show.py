@@ -32,6 +32,7 @@ from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection.finding import Findings
+from textassay.leakage.leaks import leaks
 from textassay.report.document import Figure, without_extras
 from textassay.report.show import document
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
@@ -43,6 +44,7 @@ from textassay_lab.meta_evaluation.stress import Stress
 FRAGMENT_STYLE = (files("textassay.report") / "templates" / "fragment.css").read_text(encoding="utf-8").strip()
 DAMAGE = next(iter(DAMAGES))
 ACTIVE_TAGS = {"script", "img", "iframe", "object", "embed", "link", "style", "form", "input", "a", "base", "meta"}
+LINES = sentences(200, 1)
 RESULTS: dict[str, Callable[[], Displayed]] = {
     "comparison": lambda: make_comparison(
         (HOSTILE[0], "b"), metrics=MANY_METRICS, findings=make_findings((HOSTILE[0], "b")), explained=True
@@ -52,6 +54,7 @@ RESULTS: dict[str, Callable[[], Displayed]] = {
     ),
     "explanation": lambda: make_explanation("lstm"),
     "plan": plan,
+    "leaks": lambda: leaks({HOSTILE[0]: [*HOSTILE, *LINES[:90]]}, LINES[90:], train=[*HOSTILE, *LINES[:90]]),
     "finding": lambda: make_findings(("a", "b"))[1],
     "findings": lambda: Findings(make_findings(("a", "b"))),
     "no findings": Findings,

@@ -41,6 +41,7 @@ WORK: Sequence[Sequence[str]] = (
         f"explain {FILES} --out explained",
         f"inspect {FILES} --out inspected",
         "plan --pilot report --margin 0.1 --out planned",
+        "leaks --train real.txt --real heldout.txt same=fresh.txt --out leaked",
         f"judge {FILES} --gold 'a>b' --metrics length --out judged",
         "stress --real real.txt --metrics length --draws 2 --out stressed",
     ),
@@ -109,6 +110,9 @@ def main() -> int:
 def _write_texts(folder: Path) -> None:
     for number, (name, n) in enumerate({"real": 240, "other": 120, "more": 120}.items()):
         lines = sentences(n, number, shift=0.3 * number)
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for number, name in enumerate(("heldout", "fresh"), start=5):  # as many as it takes to say that nothing leaked
+        lines = sentences(6000, number)
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (folder / "labels.txt").write_text("".join(f"{k % 2}\n" for k in range(240)), encoding="utf-8")
     (folder / "table.parquet").write_bytes(b"PAR1 and nothing else PAR1")

@@ -246,6 +246,7 @@ CASES = (
     Case("explain", (f"explain {FILES} --effort quick {QUIET}", f"explain {FILES} --effort quick {QUIET} --json")),
     Case("plan", ("plan --margin 0.02 --detect 0.05 --separate 0.02 --quiet",
                   f"plan {FILES} --effort quick --margin 0.02 --separate 0.02 {QUIET} --json")),
+    Case("leaks", (f"leaks --train train.txt --real heldout.txt copier=copier.txt lstm=lstm.txt --out out {QUIET}",)),
     Case("inspect", (f"inspect {FILES} copier=copier.txt --train train.txt",
                      f"inspect {FILES} copier=copier.txt --train train.txt --json")),
     Case("bench", (

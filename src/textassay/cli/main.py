@@ -3,9 +3,9 @@
 A command's file is imported when the command is run, and what it needs of the library inside its ``run``, so that help
 and mistakes are answered at once.
 
-Exit status: 0 done; 1 something failed that should not have, a ``--fail-if`` condition holds, or a text is not
-equivalent; 2 the input or the options are wrong; 3 it could not be told whether it is; 70 a fault of the program; 130
-interrupted; 141 nobody read on; 143 terminated.
+Exit status: 0 done; 1 something failed that should not have, a ``--fail-if`` condition holds, a text is not equivalent
+or leaks; 2 the input or the options are wrong; 3 it cannot be told; 70 a fault of the program; 130 interrupted; 141
+nobody read on; 143 terminated.
 """
 
 import gc
@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "inspect": "textassay.cli.inspect:Inspect",
         "explain": "textassay.cli.explain:Explain",
         "plan": "textassay.cli.plan:Plan",
+        "leaks": "textassay.cli.leaks:Leaks",
         "share": "textassay.cli.share:Share",
         "report": "textassay.cli.report:Report",
         "demo": "textassay.cli.demo:Demo",

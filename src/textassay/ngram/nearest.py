@@ -34,6 +34,19 @@ class Nearest:
     sentences: IntArray
 
 
+@dataclass(frozen=True)
+class Runs:
+    """The longest n-gram that each of N texts shares with a collection; all shapes (N,)."""
+
+    lengths: IntArray  # In tokens; 0 if none is shared
+    starts: IntArray  # Where it starts in the text
+    texts: IntArray  # A text of the collection that holds it; -1 if none is shared
+    # The same for the longest n-gram that stands in one text of the collection only; 0 where each stands in several
+    sole_lengths: IntArray
+    sole_starts: IntArray
+    sole_texts: IntArray
+
+
 class SuffixArray:
     """The positions of a corpus sorted by the tokens that follow them; created by `build`."""
 
@@ -83,6 +96,24 @@ class SuffixArray:
         if not parts:
             return Nearest(np.zeros(0, dtype=np.int64), np.zeros((0, n_candidates), dtype=np.int64))
         return Nearest(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+
+    def runs(self, corpus: Corpus, *, own: IntArray | None = None) -> Runs:
+        """Return the longest n-gram that each text of `corpus` shares with the collection.
+
+        `own`: the number of a text of the collection that does not count for each text, shape (N,): the text itself.
+        """
+        own = np.full(len(corpus), -1, dtype=np.int64) if own is None else own
+        found = np.zeros((6, len(corpus)), dtype=np.int64)
+
+        def look_up(start: int) -> None:
+            block = slice(start, start + _BLOCK)
+            offsets = corpus.offsets[start : start + _BLOCK + 1]
+            _longest_runs(
+                corpus.tokens, offsets, own[block], self._tokens, self._places, self._starts, found[:, block]
+            )  # fmt: skip
+
+        parallel_map(look_up, range(0, len(corpus), _BLOCK))
+        return Runs(*found)
 
 
 def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_order: int) -> npt.NDArray[np.int32]:
@@ -163,6 +194,66 @@ def _look_up(tokens, offsets, others, places, starts, n_candidates):  # type: ig
                     n_neighbours += 1
         _choose(neighbours[:n_neighbours], similar[sentence])
     return longest, similar
+
+
+@njit(cache=True, nogil=True)
+def _longest_runs(tokens, offsets, own, others, places, starts, found):  # type: ignore[no-untyped-def]
+    """Fill `found`, shape (6, n), with the fields of `Runs`.
+
+    The binary search compares no token twice: what lies between two places shares at least as much as both.
+    """
+    for sentence in range(len(offsets) - 1):
+        begin, end = offsets[sentence], offsets[sentence + 1]
+        longest, text, longest_start = np.int64(0), np.int64(-1), np.int64(0)
+        sole, sole_text, sole_start = np.int64(0), np.int64(-1), np.int64(0)
+        for start in range(begin, end):
+            if end - start <= min(longest, sole):
+                break
+            first, last = starts[tokens[start]], starts[tokens[start] + 1]
+            low, high = first, last
+            shared_low, shared_high = np.int64(1), np.int64(1)
+            while low < high:
+                middle = (low + high) // 2
+                known = min(shared_low, shared_high)
+                position = places[middle] & _LOW
+                shared = known + _common(tokens, start + known, end, others, position + known, len(others))
+                if start + shared < end and others[position + shared] < tokens[start + shared]:
+                    low, shared_low = middle + 1, shared
+                else:
+                    high, shared_high = middle, shared
+            right, left = low, low - 1
+            while right < last and places[right] >> 32 == own[sentence]:
+                right += 1
+            while left >= first and places[left] >> 32 == own[sentence]:
+                left -= 1
+            after = _common(tokens, start, end, others, places[right] & _LOW, len(others)) if right < last else 0
+            before = _common(tokens, start, end, others, places[left] & _LOW, len(others)) if left >= first else 0
+            shared = np.int64(max(before, after))
+            if shared == 0:
+                continue
+            holder = places[right] >> 32 if after >= before else places[left] >> 32
+            if shared > longest:
+                longest, text, longest_start = shared, holder, start - begin
+            if shared > sole:
+                is_sole = True
+                place = right
+                while is_sole and place < last:
+                    if _common(tokens, start, start + shared, others, places[place] & _LOW, len(others)) < shared:
+                        break
+                    is_sole = places[place] >> 32 == holder or places[place] >> 32 == own[sentence]
+                    place += 1
+                place = left
+                while is_sole and place >= first:
+                    if _common(tokens, start, start + shared, others, places[place] & _LOW, len(others)) < shared:
+                        break
+                    is_sole = places[place] >> 32 == holder or places[place] >> 32 == own[sentence]
+                    place -= 1
+                if is_sole:
+                    sole, sole_text, sole_start = shared, holder, start - begin
+            if start + shared == end:  # what begins later is a part of this run: no longer, and in as many texts
+                break
+        found[0, sentence], found[1, sentence], found[2, sentence] = longest, longest_start, text
+        found[3, sentence], found[4, sentence], found[5, sentence] = sole, sole_start, sole_text
 
 
 @njit(cache=True, nogil=True)

@@ -57,6 +57,28 @@ class Texts:
     score: str = ""  # what the scores are
 
 
+Pieces = tuple[tuple[str, bool], ...]  # parts of a text, and whether each is marked
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts side by side, in pieces, those that differ marked."""
+
+    source: str  # whose they are
+    label: str  # what they are
+    left: Pieces
+    right: Pieces
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of texts to look through."""
+
+    name: str
+    sides: tuple[str, str]  # what stands on the left, and on the right
+    entries: tuple[Pair, ...]
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure: what it shows as data, which one function a kind of plot draws."""
@@ -95,7 +117,7 @@ class Section:
     extra: bool = False  # folded on the page, left out of the terminal's short form
 
 
-Part = Paragraph | Terms | Table | Figure | Texts | Section
+Part = Paragraph | Terms | Table | Figure | Texts | Pairs | Section
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from textassay.report.document import Document, Paragraph, Part, Section, Terms, Texts, is_item, without_extras
+from textassay.report.document import Document, Pairs, Paragraph, Part, Section, Terms, Texts, is_item, without_extras
 from textassay.report.table import ARROWS, Cell, Column, Table
+from textassay.report.terminal import with_marks
 from textassay.report.text import excerpt, printable
 
 _TEXT_WIDTH = 160
 _MOST_TEXTS = 5
+_MOST_PAIRS = 20
 
 
 def to_markdown(document: Document, *, figures: str | None = "figures", everything: bool = True, depth: int = 1) -> str:
@@ -75,6 +77,11 @@ def _part(part: Part, depth: int, figures: str | None) -> Iterator[str]:
         yield from markdown_table(part)
     elif isinstance(part, Texts):
         yield from _texts(part)
+    elif isinstance(part, Pairs):
+        for pair in part.entries[:_MOST_PAIRS]:
+            yield f"- {escaped(': '.join(filter(None, (pair.source, pair.label))))}"
+            for side, pieces in zip(part.sides, (pair.left, pair.right), strict=True):
+                yield f"    - {escaped(side)}: {escaped(with_marks(pieces))}"
     elif figures is not None:
         yield f"![{escaped(part.description)}]({figures}/{part.name}.svg)"
         if part.caption:

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from textassay.corpus.tokenizer import is_unspaced
-from textassay.report.document import Document, Figure, Part, Section, TextEntry, Texts
+from textassay.report.document import Document, Figure, Part, Pieces, Section, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import on_white, to_inline
@@ -77,6 +77,7 @@ def _environment() -> Environment:
         "heads": _heads,
         "sort_key": _sort_key,
         "marked": _marked,
+        "pieces": _pieces,
         "groups": _groups,
         "runs": _runs,
         "is_wide": _is_wide,
@@ -223,6 +224,14 @@ def _marked(entry: TextEntry, part: Texts) -> Markup:
         pieces += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
         end = match.end()
     return Markup("").join([*pieces, escape(text[end:])])
+
+
+def _pieces(pieces: Pieces) -> Markup:
+    """Return a text, escaped, with its pieces marked."""
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(_lines(text)) if is_marked else escape(_lines(text))
+        for text, is_marked in pieces
+    )
 
 
 def _bounded(phrase: str) -> str:

@@ -15,12 +15,13 @@ from rich.table import Column as GridColumn
 from rich.table import Table as Grid
 from rich.text import Text
 
-from textassay.report.document import Document, Figure, Paragraph, Part, Section, Terms, Texts, is_item
+from textassay.report.document import Document, Figure, Pairs, Paragraph, Part, Pieces, Section, Terms, Texts, is_item
 from textassay.report.table import ARROWS, Cell, Column, Table
 from textassay.report.text import excerpt, printable
 
 _STYLES = {"best": "bold", "good": "green", "bad": "bold red", "weak": "dim", "": ""}
 _MOST_TEXTS = 5  # of a list
+_MOST_PAIRS = 1
 _SCORE_WIDTH = 10
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two
@@ -69,6 +70,8 @@ def print_part(part: Part, console: Console, *, everything: bool = True) -> None
             _print_table(part, console)
     elif isinstance(part, Texts):
         _print_texts(part, console)
+    elif isinstance(part, Pairs):
+        _print_pairs(part, console)
     else:
         assert isinstance(part, Figure)
 
@@ -186,6 +189,25 @@ def _print_texts(part: Texts, console: Console) -> None:
             text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases) or "(empty)"
             grid.add_row(safe(console, _score(entry.score), "dim"), safe(console, text))
         print_table(console, grid)
+
+
+def _print_pairs(part: Pairs, console: Console) -> None:
+    for pair in part.entries[:_MOST_PAIRS]:
+        console.print(Padding(safe(console, ": ".join(filter(None, (pair.source, pair.label)))), (0, 0, 0, 2)))
+        grid = label_grid()
+        for side, pieces in zip(part.sides, (pair.left, pair.right), strict=True):
+            grid.add_row(safe(console, side, "dim"), safe(console, with_marks(pieces)))
+        print_table(console, grid, indent=4)
+
+
+def with_marks(pieces: Pieces) -> str:
+    """Return a text with marked pieces in brackets."""
+    return "".join(_bracketed(text) if is_marked else text for text, is_marked in pieces)
+
+
+def _bracketed(text: str) -> str:
+    bare = text.rstrip()
+    return f"[{bare}]{text[len(bare) :]}" if bare else text
 
 
 def _score(score: float | None) -> str:

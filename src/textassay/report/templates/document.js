@@ -160,17 +160,23 @@ document.querySelectorAll(".texts").forEach((part) => {
   const shortest = Object.assign(number("Fewest characters", "length from"), {min: 0});
   const longest = Object.assign(number("Most characters", "to"), {min: 0});
   const left = element("span", {className: "times"});
+  const sources = [...new Set(entries.map((entry) => entry.dataset.source))];
+  const source = element("select", {ariaLabel: "Whose texts"}, element("option", {value: "", textContent: "all"}),
+    ...sources.map((name) => element("option", {value: name, textContent: name})));
+  const bySource = part.classList.contains("pairs") && sources.length > 1;
   const scored = entries.some((entry) => entry.dataset.score !== "");
-  const bar = element("div", {className: "filter"}, search, ...(scored ? [low, high] : []), shortest, longest, left);
+  const bar = element("div", {className: "filter"}, search, ...(bySource ? [source] : []),
+    ...(scored ? [low, high] : []), shortest, longest, left);
   const within = (value, from, to) =>
     (from.value === "" || value >= Number(from.value)) && (to.value === "" || value <= Number(to.value));
   const update = () => {
     const words = search.value.toLowerCase();
-    const asked = [search, low, high, shortest, longest].some((field) => field.value !== "");
+    const asked = [search, source, low, high, shortest, longest].some((field) => field.value !== "");
     let n = 0;
     entries.forEach((entry) => {
       const shown = entry.textContent.toLowerCase().includes(words)
         && (!scored || within(Number(entry.dataset.score), low, high))
+        && (source.value === "" || entry.dataset.source === source.value)
         && within(Number(entry.dataset.length), shortest, longest);
       entry.hidden = !shown;
       n += shown ? 1 : 0;
@@ -178,7 +184,7 @@ document.querySelectorAll(".texts").forEach((part) => {
     part.classList.toggle("asked", asked);
     left.textContent = asked ? `${n} of ${entries.length} texts` : "";
   };
-  [search, low, high, shortest, longest].forEach((field) => field.addEventListener("input", update));
+  [search, source, low, high, shortest, longest].forEach((field) => field.addEventListener("input", update));
   part.insertBefore(bar, part.querySelector(".list"));
   if (part.querySelector(".rest")) {
     const all = element("button", {type: "button", textContent: `Show all ${entries.length}`});

@@ -1,0 +1,1 @@
+"""What generated text carries over from the text that its generator learnt from."""
