@@ -197,7 +197,7 @@ def test_a_damaged_folder_says_so(tmp_path: Path, name: str) -> None:
 def test_a_folder_of_another_version_says_so(tmp_path: Path) -> None:
     ta.discriminators.NaiveBayes().fit(TEXTS, IS_REAL).save_pretrained(tmp_path)
     content = (tmp_path / "discriminator.bin").read_bytes()
-    (tmp_path / "discriminator.bin").write_bytes(content.replace(b" 1 ", b" 2 ", 1))
+    (tmp_path / "discriminator.bin").write_bytes(content.replace(b" 2 ", b" 1 ", 1))
     with pytest.raises(InputError, match="of another version of textassay: fit it again and save it"):
         ta.discriminators.from_pretrained(tmp_path)
 

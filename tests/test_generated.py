@@ -18,6 +18,7 @@ REAL, A, B = sentences(120, 1), sentences(110, 2, shift=0.3), sentences(100, 3, 
 TRAIN = sentences(120, 4)
 ROWS = [(text, name) for name, texts in (("human", REAL), ("a", A), ("b", B)) for text in texts]
 FRAME = pd.DataFrame(ROWS, columns=["text", "model"]).sample(frac=1.0, random_state=0)
+QUICK_SHARE: dict[str, Any] = {"effort": "quick", "independent": True}
 QUICK: dict[str, Any] = {"effort": "quick", "folds": 2}
 
 
@@ -39,6 +40,10 @@ def _judge(generated: Any, real: Any = REAL, **more: Any) -> Any:
 
 def _leaks(generated: Any, real: Any = REAL, **more: Any) -> Any:
     return ta.leaks(generated, real, train=TRAIN, **more)
+
+
+def _share(generated: Any, real: Any = REAL, **more: Any) -> Any:
+    return ta.share(generated, real, **{**QUICK_SHARE, **more})
 
 
 def _close(generated: Any, real: Any = REAL) -> Any:
@@ -83,6 +88,7 @@ def test_a_table_names_its_generators(table: Any) -> None:
     assert {one.generator for one in ta.inspect(table, "human", by="model")} >= {"a", "b"}
     assert {one.generator for one in _plan(table, "human", by="model").pilot.generators} == {"a", "b"}
     assert {one.name for one in _judge(table, "human", by="model").evaluations} >= {"length"}
+    assert {one.name for one in _share(table, "human", by="model").corpora} == {"a", "b"}
     assert {one.generator for one in _leaks(table, "human", by="model").generators} == {"a", "b"}
 
 
@@ -94,7 +100,7 @@ WRONG: dict[str, Any] = {
 }  # fmt: skip
 CALLS: dict[str, Callable[..., Any]] = {
     "compare": _compare, "inspect": ta.inspect, "explain": _explain, "plan": _plan, "judge": _judge, "close": _close,
-    "leaks": _leaks, "metric": ta.length,
+    "leaks": _leaks, "share": _share, "metric": ta.length,
 }  # fmt: skip
 
 

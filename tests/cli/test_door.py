@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "likelihood": ("gone", "real.txt"),
     "plan": ("--margin", "0.1"),
     "sample": ("gone", "-n", "2"),
+    "share": ("--real", "real.txt", "lstm.txt"),
     "stress": ("--real", "real.txt"),
     "study": ("dd-real", "--out", "out"),
     "train": ("lstm", "--real", "real.txt", "--out", "out"),
