@@ -30,6 +30,8 @@ N_FEW = 10  # different sentences of a collapsed generator
 CONTROL = "nothing"
 SOURCES = ("train", "other", "reference", "spare")  # what a damage may take sentences from
 _WINDOW = 3
+_TILT = 1.5  # the power of the frequency of words
+_FRAGMENT = 4  # words of a fragment, of a phrase that is said again
 _FULL_STOP = "."
 _OF_TWO_WORDS = ("drop-words", "swap-neighbours", "shuffle-nearby", "shuffle-words", "truncate")
 
@@ -78,6 +80,8 @@ def obstacle(corpus: Corpus, name: str, strength: float, *, source: Corpus | Non
         return "no sentence has two words"
     if len(corpus.tokens) == 0:
         return "the text has no word"
+    if name == "looped-phrases" and not (corpus.lengths > _FRAGMENT).any():
+        return f"no sentence has more than {_FRAGMENT} words"
     if name == "collapse" and len(corpus) <= N_FEW:
         return f"it needs more than {N_FEW} sentences, got {len(corpus)}"
     if name == "duplicate" and len(corpus) < 2:
@@ -225,6 +229,32 @@ def _random_words(corpus: Corpus, _: Corpus, share: float, rng: np.random.Genera
     return _with_tokens(corpus, np.where(chosen, drawn, corpus.tokens))
 
 
+def _tilted_words(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
+    """Draw each word of some sentences by itself, frequent words more often than real text has them."""
+    counts = np.bincount(corpus.tokens).astype(np.float64) ** _TILT
+    drawn = rng.choice(len(counts), size=len(corpus.tokens), p=counts / counts.sum()).astype(np.int32)
+    chosen = _some(share, np.ones(len(corpus), dtype=np.bool_), rng)[_positions(corpus)[0]]
+    return _with_tokens(corpus, np.where(chosen, drawn, corpus.tokens))
+
+
+def _spliced_fragments(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
+    """Let each run of a few words of some sentences be one of another place of the text."""
+    sentence, place = _positions(corpus)
+    starts = rng.integers(max(1, len(sentence) - _FRAGMENT + 1), size=len(sentence))  # of the run that begins there
+    first = np.arange(len(sentence)) - place % _FRAGMENT
+    spliced = corpus.tokens[np.minimum(starts[first] + place % _FRAGMENT, len(sentence) - 1)]
+    chosen = _some(share, np.ones(len(corpus), dtype=np.bool_), rng)[sentence]
+    return _with_tokens(corpus, np.where(chosen, spliced, corpus.tokens))
+
+
+def _looped_phrases(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
+    """Let some sentences say their first words again and again."""
+    sentence, place = _positions(corpus)
+    looped = corpus.tokens[corpus.offsets[:-1][sentence] + place % _FRAGMENT]
+    chosen = _some(share, corpus.lengths > _FRAGMENT, rng)[sentence]
+    return _with_tokens(corpus, np.where(chosen, looped, corpus.tokens))
+
+
 def _lowercase(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     chosen = _some(share, _has_capitals(corpus), rng)[_positions(corpus)[0]]
     return _with_tokens(corpus, np.where(chosen, _lower(corpus)[corpus.tokens], corpus.tokens))
@@ -309,6 +339,27 @@ DAMAGES: Mapping[str, Damage] = _all(
     ("drop-words", "Words are left out.", "words", None, _drop_words),
     ("repeat-words", "Words are written twice in a row.", "words", None, _repeat_words),
     ("random-words", "Words are replaced by random words of the text.", "words", None, _random_words),
+    (
+        "tilted-words",
+        "Sentences are words drawn by themselves, frequent ones too often.",
+        "sentences",
+        None,
+        _tilted_words,
+    ),
+    (
+        "spliced-fragments",
+        f"Sentences are fragments of {_FRAGMENT} words of other places.",
+        "sentences",
+        None,
+        _spliced_fragments,
+    ),
+    (
+        "looped-phrases",
+        f"Sentences say their first {_FRAGMENT} words again and again.",
+        "sentences",
+        None,
+        _looped_phrases,
+    ),
     ("unknown-words", "Words are replaced by <unk>.", "words", None, _unknown_words),
     ("swap-neighbours", "Neighbouring words change places.", "pairs", None, _swap_neighbours),
     ("shuffle-nearby", "Sentences have each run of three words in random order.", "sentences", None, _shuffle_nearby),

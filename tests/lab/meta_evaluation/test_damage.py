@@ -93,6 +93,33 @@ def test_a_share_of_the_words_is_replaced(texts: dict[str, Corpus], name: str) -
         assert np.abs(counts - expected).max() < 5 * np.sqrt(2 * expected.max())
 
 
+def test_tilted_words_are_likelier_than_those_of_real_text(texts: dict[str, Corpus]) -> None:
+    clean, after = texts["clean"], _damaged(texts, "tilted-words", 1.0)
+    counts = np.bincount(clean.tokens)
+    expected = counts**1.5 / (counts**1.5).sum() * len(clean.tokens)
+    found = np.bincount(after.tokens, minlength=len(counts))
+    assert np.abs(found - expected).max() < 5 * np.sqrt(expected.max())
+    assert np.log(counts[after.tokens]).mean() > np.log(counts[clean.tokens]).mean()
+
+
+def test_spliced_fragments_stand_in_the_text(texts: dict[str, Corpus]) -> None:
+    clean, after = texts["clean"], _damaged(texts, "spliced-fragments", 1.0)
+    stream = clean.tokens.tolist()
+    runs = {tuple(stream[place : place + n]) for n in (1, 2, 3, 4) for place in range(len(stream))}
+    for k in range(N):
+        tokens = after.tokens[after.offsets[k] : after.offsets[k + 1]].tolist()
+        assert all(tuple(tokens[place : place + 4]) in runs for place in range(0, len(tokens), 4))
+    assert np.array_equal(after.offsets, clean.offsets)
+
+
+def test_looped_phrases_say_the_first_words_again(texts: dict[str, Corpus]) -> None:
+    clean, after = texts["clean"], _damaged(texts, "looped-phrases", 1.0)
+    for before, now in zip(_words(clean), _words(after), strict=True):
+        assert now == [before[place % 4] for place in range(len(before))]
+    few = corpora_from_texts({"few": ["a b c", "d"]})["few"]
+    assert obstacle(few, "looped-phrases", 1.0) == "no sentence has more than 4 words"
+
+
 def test_dropped_words(texts: dict[str, Corpus]) -> None:
     clean, weaker = texts["clean"], texts["clean"]
     for strength in STRENGTHS:
