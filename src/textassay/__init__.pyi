@@ -68,6 +68,7 @@ from textassay.metric.precision_recall import density as density
 from textassay.metric.precision_recall import precision as precision
 from textassay.metric.precision_recall import recall as recall
 from textassay.metric.rouge import rouge as rouge
+from textassay.metric.text_entropy import text_entropy as text_entropy
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
 from textassay.report.document import Document as Document

@@ -24,8 +24,15 @@ from textassay.report.plots import (
 from textassay.report.text import ends, number, slug
 
 # (quality, diversity); of a family with orders, those of one order.
-_PAIRS = (("bleu", "self-bleu"), ("lm-score", "reverse-lm-score"), ("precision", "recall"), ("density", "coverage"))
+_PAIRS = (
+    ("bleu", "self-bleu"),
+    ("lm-score", "reverse-lm-score"),
+    ("lm-score", "text-entropy"),
+    ("precision", "recall"),
+    ("density", "coverage"),
+)
 _FALLING = {"self-bleu", "lm-score", "reverse-lm-score"}  # less of it is more quality, or more diversity
+_WON_BY_NONSENSE = {"text-entropy"}  # diversity, where quality is how likely text is
 _HALVES = ((0.0, 0.5, 1.0), ("0", "0.5", "1"))
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (("real", 0), ("generated", 1))  # with its dashes
 _LEAST_COLOUR = 0.25  # of a significant difference
@@ -168,7 +175,10 @@ def plane_figures(digest: Digest) -> list[Figure]:
             region=_region(*points[FLOOR]) if FLOOR in points else None, size=(3.3, 2.6), kind="scatter",
         )  # fmt: skip
         caption = f"Quality by {quality} and diversity by {diversity}, at the floor's size."
-        figures.append(Figure(f"plane-{metric_slug(quality)}", plot, caption))
+        judged = [f"{name} {number(value, 3)}" for name in points if (value := digest.value(name, "dd")) is not None]
+        if family_of(diversity) in _WON_BY_NONSENSE and judged:
+            caption += f" Senseless text can win here; how well a classifier tells it, dd: {', '.join(judged)}."
+        figures.append(Figure(f"plane-{metric_slug(quality)}-{metric_slug(diversity)}", plot, caption))
     return figures
 
 

@@ -14,7 +14,7 @@ from textassay.report.text import slug
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("conditional-dd", "dd")),
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
-    ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
+    ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf", "text-entropy")),
     ("Length and vocabulary", ("length", "vocabulary")),
     ("Likelihood", ("lm-score", "reverse-lm-score")),
     ("Distance of sentence vectors", ("fed", "mmd", "mauve")),

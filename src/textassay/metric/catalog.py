@@ -35,6 +35,7 @@ _FUNCTIONS = {
     "reverse-lm-score": "lm_score:reverse_lm_score",
     "compression-ratio": "compression:compression_ratio",
     "zipf": "zipf:zipf",
+    "text-entropy": "text_entropy:text_entropy",
     "memorization": "memorization:memorization",
     "huse": "huse:huse",
     "bleu-nearest": "bleu_nearest:bleu_nearest",
@@ -51,7 +52,11 @@ _FUNCTIONS = {
     "entropy": "detectors:entropy",
 }
 # Names that stand for several metrics in lists.
-GROUPS = {"detectors": tuple(name for name, place in _FUNCTIONS.items() if place.startswith("detectors:"))}
+GROUPS = {
+    "detectors": tuple(name for name, place in _FUNCTIONS.items() if place.startswith("detectors:")),
+    # What papers on diffusion language models report, which senseless text can win, beside what it cannot win.
+    "diffusion": ("dd", "lm-score", "text-entropy"),
+}
 
 
 class _Catalog(Mapping[str, Declaration]):
