@@ -127,7 +127,7 @@ class MetricFunction(Protocol):
     declaration: "Declaration"
     __name__: str
 
-    def __call__(self, generated: Texts, real: Texts = None, **settings: Any) -> Estimate: ...
+    def __call__(self, *args: Any, **settings: Any) -> Estimate: ...
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,7 @@ class _Catalog(Mapping[str, Declaration]):
 
     def __getitem__(self, name: str) -> Declaration:
         if name in _FUNCTIONS:
-            function: MetricFunction = resolve_name(f"textassay.metric.{_FUNCTIONS[name]}")
-            return function.declaration
+            return function_of(name).declaration
         return DECLARED[name].declaration
 
     def __iter__(self) -> Iterator[str]:
@@ -73,6 +72,12 @@ class _Catalog(Mapping[str, Declaration]):
 
     def __len__(self) -> int:
         return len(_FUNCTIONS)
+
+
+def function_of(name: str) -> MetricFunction:
+    """Return the metric of textassay called `name`; raise KeyError for another."""
+    function: MetricFunction = resolve_name(f"textassay.metric.{_FUNCTIONS[name]}")
+    return function
 
 
 MetricLike = str | Metric | MetricFunction  # whatever names a metric
