@@ -60,7 +60,19 @@ class Demo:
         command += [] if self.seed == 0 else ["--seed", str(self.seed)]
         self._tell(f"now doing what this command does:\n\n  {shlex.join(command)}\n")
         compare = Compare(real=real, train=train, generators=generators, out=self.out, seed=self.seed, quiet=self.quiet)
-        return compare.run()
+        status = compare.run()
+        others = {
+            "what does a generator carry over from its training text?": (
+                "leaks", "--train", train, "--real", real, f"copier={files['copier']}"
+            ),
+            "is one of them close enough?": (
+                "compare", "--real", real, f"5-gram={files['5-gram']}", "--equivalent", "0.1"
+            ),
+            "at least how much of a corpus is machine-written?": ("share", "--real", real, f"corpus={files['5-gram']}"),
+        }  # fmt: skip
+        told = "".join(f"  {shlex.join(('textassay', *words))}\n    {asked}\n" for asked, words in others.items())
+        self._tell(f"more to ask of the same texts:\n\n{told}")
+        return status
 
     def _tell(self, message: str) -> None:
         if not self.quiet:
