@@ -2,9 +2,11 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 
+import textassay as ta
 from textassay.estimate import Interval, json_ready
 
 
@@ -21,3 +23,12 @@ def test_what_is_json_ready_is_valid_json() -> None:
         "intervals": [{"low": None, "high": 1.0, "level": 0.95, "method": "t"}, None],
         "told": {"name": "a", "share": 0.5},
     }
+
+
+def test_the_ends_of_the_interval_are_attributes_and_nan_without_one() -> None:
+    found = ta.length(["a b", "c"], ["a", "b c d"], independent=True)
+    assert found.interval is not None
+    assert (found.low, found.high) == (found.interval.low, found.interval.high)
+    without = replace(found, interval=None)
+    assert math.isnan(without.low)
+    assert math.isnan(without.high)

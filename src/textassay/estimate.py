@@ -81,7 +81,7 @@ class Estimate(Displayed):
     value
         NaN where the metric is undefined.
     interval
-        None where the metric has none.
+        None where the metric has none. Its ends are `low` and `high`, too, NaN where there is none.
     unit
         Such as "fraction" or "nats per token".
     better
@@ -112,6 +112,16 @@ class Estimate(Displayed):
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval; NaN where there is none."""
+        return math.nan if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval; NaN where there is none."""
+        return math.nan if self.interval is None else self.interval.high
 
     def __hash__(self) -> int:
         return hash((self.metric, self.value, self.signature))
