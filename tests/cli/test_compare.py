@@ -13,6 +13,7 @@ import pytest
 from textassay.comparison.comparison import Comparison
 
 Run = Callable[..., Any]
+Refused = Callable[..., str]
 QUICK = ("--metrics", "length,distinct-n(order=2)")
 RESULT_KEYS = {"generator", "metric", "value", "low", "high", "better", "signature", "details", "error"}
 PAIR_KEYS = {"metric", "a", "b", "difference", "low", "high", "p", "p_adjusted"}
@@ -320,3 +321,8 @@ def test_reports_of_two_folders_stand_side_by_side(run: Run, folder: Path) -> No
         refused = run("report", *wrong)
         assert refused.status == 2
         assert message in refused.stderr
+
+
+def test_the_papers_one_split_is_no_setting_of_metrics_that_need_prompts(refused: Refused) -> None:
+    told = refused("compare", "--real", "real.txt", "lstm.txt", "--paper", "--fail-if", "huse>1")
+    assert "huse is not among the metrics" in told

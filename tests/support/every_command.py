@@ -41,7 +41,7 @@ WORK: Sequence[Sequence[str]] = (
         f"explain {FILES} --out explained",
         f"inspect {FILES} --out inspected",
         "plan --pilot report --margin 0.1 --out planned",
-        "share --real real.txt same=heldout.txt --later fresh.txt --effort quick --out shared",
+        "share --real heldout.txt same=fresh.txt --effort quick --out shared",
         "leaks --train real.txt --real heldout.txt same=fresh.txt --out leaked",
         f"judge {FILES} --gold 'a>b' --metrics length --out judged",
         "stress --real real.txt --metrics length --draws 2 --out stressed",

@@ -211,7 +211,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
             "train": self.train,
             "log-probs": self.log_probs,
             "ratings": self.ratings,
-            "prompts": self.prompt_column or real is None or real.prompts is not None,
+            "prompts": not self.paper and (self.prompt_column or real is None or real.prompts is not None),
         }
         unit = self.unit if real is None else self._unit_of(real.texts)
         metrics = self.metrics

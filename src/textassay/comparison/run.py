@@ -458,7 +458,7 @@ def _prepare(
         "train": corpora.get(TRAIN),
         "log-probs": beside["log_probs"],
         "ratings": beside["ratings"],
-        "prompts": corpora.get(PROMPTS),
+        "prompts": None if settings.paper else corpora.get(PROMPTS),  # the paper judges texts alone
     }
     has_features = bool(beside["features"])
     available = [name for name, value in extras.items() if value is not None]
