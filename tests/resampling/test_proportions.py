@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from scipy.stats import binom, chi2_contingency, fisher_exact, norm
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.resampling.proportions import (
@@ -16,6 +17,7 @@ from textassay.resampling.proportions import (
     newcombe_interval,
     signed_likelihood_ratios,
     sum_lower_bound,
+    wilson_interval,
 )
 
 
@@ -190,3 +192,18 @@ def test_likelihood_ratios_are_scipys_with_the_sign_of_the_difference() -> None:
 
 def test_an_empty_sample_says_nothing() -> None:
     assert signed_likelihood_ratios([0, 3], [0, 5], [4, 0], [9, 0]).tolist() == [0, 0]
+
+
+def test_intervals_are_those_of_statsmodels_for_fractions_of_counts_too() -> None:
+    rng = np.random.default_rng(0)
+    for level in (0.8, 0.95, 0.999):
+        for _ in range(50):
+            n, other = rng.uniform(2, 500, 2)
+            counts = n * rng.choice([0, 1, rng.random()]), other * rng.choice([0, 1, rng.random()])
+            found = newcombe_interval(counts[0], n, counts[1], other, level=level)
+            peer = confint_proportions_2indep(
+                counts[0], n, counts[1], other, method="newcomb", compare="diff", alpha=1 - level
+            )
+            assert (found.low, found.high) == pytest.approx(np.clip(peer, -1, 1), abs=1e-12)
+            wilson = proportion_confint(counts[0], n, alpha=1 - level, method="wilson")
+            assert wilson_interval(counts[0] / n, n, level=level) == pytest.approx(wilson, abs=1e-12)

@@ -7,10 +7,12 @@ discrepancy d it is largest if both accuracies are (1 + d) / 2, the default assu
 
 Sources: Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine 17,
 1998 (the width); Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 2003, chapter 4 (sample sizes by
-the normal approximation, with a standard error of its own under the null hypothesis), by statsmodels.
+the normal approximation, with a standard error of its own under the null hypothesis).
 """
 
 import math
+
+from scipy.special import ndtri
 
 from textassay.errors import OptionError
 from textassay.resampling.proportions import newcombe_interval
@@ -85,12 +87,10 @@ def sentences_to_separate(
 
 
 def _sample_size(difference: float, *, spread_null: float, spread: float, level: float, power: float) -> int:
-    from statsmodels.stats.power import normal_sample_size_one_tail
-
     _check_inside("level", level)
     _check_inside("power", power)
-    alpha = (1 - level) / 2
-    size = float(normal_sample_size_one_tail(difference, power, alpha, std_null=spread_null, std_alternative=spread))
+    reach = float(ndtri((1 + level) / 2)) * spread_null + float(ndtri(power)) * spread
+    size = (max(0.0, reach) / difference) ** 2
     if not size <= _MAX_TEXTS:
         raise OptionError(f"a difference of {difference} takes more than {_MAX_TEXTS:.0e} texts")
     return max(1, math.ceil(size))

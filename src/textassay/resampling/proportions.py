@@ -14,7 +14,7 @@ the upper corner of a cell bounds the whole cell: the maximum over divisions is 
 on a grid.
 
 Sources: Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
-methods", Statistics in Medicine 17, 1998 (method 10: Wilson's interval for each side), by statsmodels; Clopper and
+methods", Statistics in Medicine 17, 1998 (method 10: Wilson's interval for each side); Clopper and
 Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934; Chan
 and Zhang, "Test-based exact confidence intervals for the difference of two binomial proportions", Biometrics 55, 1999
 (inverting the unconditional test); Berger and Boos, "P values maximized over a confidence set for the nuisance
@@ -32,12 +32,8 @@ from typing import Literal
 import numba
 import numpy as np
 import numpy.typing as npt
-from scipy.special import rel_entr
+from scipy.special import ndtri, rel_entr
 from scipy.stats import beta, hypergeom
-
-# Here and not where it is used: it imports polars where that is installed, and scikit-learn in another thread must not
-# meet it half imported.
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval
@@ -62,10 +58,20 @@ def newcombe_interval(
     _check_level("level", level)
     _check_counts(k_real_correct, n_real)
     _check_counts(k_generated_wrong, n_generated)
-    low, high = confint_proportions_2indep(
-        k_real_correct, n_real, k_generated_wrong, n_generated, method="newcomb", compare="diff", alpha=1 - level
+    one, other = k_real_correct / n_real, k_generated_wrong / n_generated
+    (low, high), (other_low, other_high) = (
+        wilson_interval(share, n, level=level) for share, n in ((one, n_real), (other, n_generated))
     )
-    return Interval(max(-1.0, float(low)), min(1.0, float(high)), level, "newcombe")
+    down, up = math.hypot(one - low, other_high - other), math.hypot(high - one, other - other_low)
+    return Interval(max(-1.0, one - other - down), min(1.0, one - other + up), level, "newcombe")
+
+
+def wilson_interval(share: float, n: float, *, level: float) -> tuple[float, float]:
+    """Return the ends of the score interval of a share of `n` observations, which need not be a whole number."""
+    z = -float(ndtri((1 - level) / 2))
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return centre - reach, centre + reach
 
 
 def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", "upper"]) -> float:

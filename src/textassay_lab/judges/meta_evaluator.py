@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from statsmodels.stats.proportion import proportion_confint
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, Pair
@@ -35,6 +34,7 @@ from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 from textassay.execution.threads import parallel_map
+from textassay.resampling.proportions import wilson_interval
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
@@ -194,8 +194,8 @@ def clustered_interval(correct: FloatArray, clusters: IntArray, *, level: float,
     variance = float(np.sum(residuals**2)) / n**2 * len(sizes) / max(1, len(sizes) - 1)
     copies = n**2 / float(np.sum(sizes.astype(np.float64) ** 2))
     size = (share * (1 - share) / variance if variance > 0 and 0 < share < 1 else copies) / inflation
-    low, high = proportion_confint(share * size, size, alpha=1 - level, method="wilson")
-    return Interval(max(0.0, float(low)), min(1.0, float(high)), level, "wilson clustered by text")
+    low, high = wilson_interval(share, size, level=level)
+    return Interval(max(0.0, low), min(1.0, high), level, "wilson clustered by text")
 
 
 def _accuracy(correct: FloatArray, clusters: IntArray, level: float, inflation: float) -> Accuracy:
