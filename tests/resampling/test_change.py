@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from textassay.resampling.change import STEP, change_evidence, start_shares
+from textassay.resampling.change import change_evidence, start_shares, steps
 
 
 def test_bets_are_fair_on_uniform_p_values() -> None:
-    below, above = (quad(lambda p: change_evidence([p]).e, *ends, limit=500)[0] for ends in ((0, STEP), (STEP, 1)))
+    step = float(steps(1)[0])
+    below, above = (quad(lambda p: change_evidence([p]).e, *ends, limit=500)[0] for ends in ((0, step), (step, 1)))
     assert below + above == pytest.approx(1, abs=1e-3)
 
 
@@ -18,9 +19,12 @@ def test_false_alarms_over_a_thousand_looks_are_at_most_one_in_twenty() -> None:
     assert np.mean(alarms) <= 0.05
 
 
-def test_the_first_look_decides_at_its_step() -> None:
-    assert change_evidence([STEP]).e >= 20
-    assert change_evidence([STEP + 1e-6]).e < 20
+@pytest.mark.parametrize("n_before", [0, 1, 9])
+def test_one_look_decides_at_its_step(n_before: int) -> None:
+    step = float(steps(n_before + 1)[-1])
+    assert change_evidence([*[0.8] * n_before, step]).e >= 20
+    assert change_evidence([*[0.8] * n_before, step * 1.01]).e < 20
+    assert steps(1000).sum() <= 0.025
 
 
 @pytest.mark.parametrize("n_before", [0, 30, 365])

@@ -1,9 +1,10 @@
 """What an audit has found, as a report: the answer, the looks, and the prompts that changed most."""
 
-from textassay.audit.run import THRESHOLD, Audit
+from textassay.audit.run import Audit
 from textassay.report.document import Document, Section, notes, section, sections
 from textassay.report.table import Cell, Column, Table, count_cell, numbers, p_cell, text_cell
 from textassay.report.text import count, counted, decimals, number, shorten, span
+from textassay.resampling.change import THRESHOLD
 
 _MOST_LOOKS = 5  # on a terminal
 _WIDTH = 60  # characters of an answer

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from textassay.audit.folder import ANSWERS, REFERENCE, AuditFolder, AuditPlan, Look, Samples, with_look
-from textassay.audit.statistic import Sample, examine_batch
+from textassay.audit.statistic import N_RESAMPLES, Sample, examine_batch
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.texts import read_texts
 from textassay.display import Displayed
@@ -21,12 +21,11 @@ from textassay.endpoints import names_endpoint, settings_of
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range
 from textassay.estimate import Interval
 from textassay.metric.discrepancy import dd
-from textassay.resampling.change import STEP, change_evidence
+from textassay.resampling.change import THRESHOLD, change_evidence, steps
 from textassay.seeding import stream
 from textassay.source.endpoint import Answer, EndpointModel, EndpointSettings
 from textassay.storage import one_run_at_a_time
 
-THRESHOLD = 20.0  # of the evidence: reached without a change with a probability of at most 5 %
 SAMPLES, LOOK_SAMPLES, PILOT_SAMPLES = 10, 5, 4
 _FEWEST_FOR_DD = 50  # answers a side
 _N_CHANGED = 5  # prompts that are named
@@ -267,7 +266,8 @@ def _look(plan: AuditPlan, files: AuditFolder, new: Samples, tokens: int | None 
         files.look_path(number).unlink()
         raise InputError("these answers were looked at before: draw new ones, since each may count only once")
     earlier = _joined(_all_answers(plan, files))
-    batch = examine_batch(earlier, new, rng=stream(plan.seed, "audit", "look", number))
+    rng = stream(plan.seed, "audit", "look", number)
+    batch = examine_batch(earlier, new, rng=rng, n_resamples=N_RESAMPLES)
     evidence = change_evidence([*(look.p_value for look in plan.looks), batch.p_value])
     look = Look(
         _now(), sum(map(len, new)), batch.p_value, evidence.e, batch.shown_by, tuple(batch.scores.round(3).tolist()),
@@ -323,7 +323,7 @@ def _too_little(answers: Sequence[Samples]) -> str:
         for before, after in zip(answers[0], answers[1], strict=True)
         if before and after
     )
-    if log_choices >= -log(STEP):
+    if log_choices >= -log(steps(1)[0]):
         return ""
     return "there are too few answers for any change to show: ask more prompts, or for more answers to each"
 
@@ -360,7 +360,7 @@ def _changed_prompts(plan: AuditPlan, since: int, earlier: Samples, new: Samples
     scores = np.sum([look.scores for look in plan.looks[since:]], axis=0) / np.sqrt(len(plan.looks) - since)
     both = [place for place in np.argsort(-scores, kind="stable").tolist() if earlier[place] and new[place]]
     return tuple(
-        ChangedPrompt(plan.prompts[place], float(scores[place]), earlier[place][0].text, new[place][0].text)
+        ChangedPrompt(plan.prompts[place], float(scores[place]), earlier[place][0].text, new[place][-1].text)
         for place in both[:_N_CHANGED]
     )
 

@@ -6,16 +6,18 @@ choices, and the combination of the ranks among the combinations:
 
 - *kernels*: within each prompt, how much more alike the new answers are to each other than chance would have it, by
   whole answer, by its first words, and by its letters and words (the kernel two-sample test of model equality testing);
-- *common direction*: whether letters and words change in the same way on several prompts;
-- *traits*: length, rarity of words and pairs, likeness to the other answers to the prompt, marks and capitals;
+  and whether letters and words change in the same direction on several prompts;
+- *traits*: rarity of letters, words and pairs among all answers; length, variety, capitals, marks, and likeness to the
+  other answers to the prompt, of which the one that has moved most counts;
 - *log-probabilities* of first tokens, where the endpoint gives them, each standardised within its prompt.
 
 Everything but the choice is a function of the answers without their order, so the p-value is exact.
 
 Sources: Gao, Liang, Guestrin, "Model Equality Testing: Which Model Is This API Serving?", arXiv 2410.20247, 2024 (the
-kernel test, on strings); Hemerik and Goeman, "Exact testing with random permutations", TEST 27, 2018; Pesarin
-and Salmaso, "Permutation Tests for Complex Data", Wiley 2010 (combining ranks of one set of permutations). Departs from them: kernels of several kinds at once, the common direction,
-the traits; ranks are combined, of texts as Fisher does, and the combination is tested by permutation again.
+kernel test, on strings); Hemerik and Goeman, "Exact testing with random permutations", TEST 27, 2018; Pesarin and
+Salmaso, "Permutation Tests for Complex Data", Wiley 2010 (combining ranks of one set of permutations). Departs from
+them: kernels of several kinds at once, the common direction, the traits; ranks are combined as Fisher does within the
+three groups, and between them by the sum of 1 / sqrt(p), which a single small one decides.
 """
 
 import re
@@ -36,10 +38,12 @@ MOST_EARLIER = 40  # answers to a prompt that new ones are compared with, a rand
 _DIRECTIONS = 256  # to which letters and words are projected for the common direction
 _BEGIN = 4  # words of a beginning
 _LETTERS = 4  # of an n-gram
-_RIDGE = 0.05  # of the correlation of traits
 _ROUNDED = 9  # digits to which statistics are compared, so that rounding breaks no ties
 _SMALLEST = 1e-9
 _WORD = re.compile(r"\w+|[^\w\s]")
+_GROUPS = (
+    ("whole answers", "first words", "letters and words", "common direction"), ("rarity", "one trait"), (LOG_PROBS,),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,9 @@ def examine_batch(
     statistics, scores[both] = _statistics(pools, n_new, n_resamples, rng)
     p_values = {name: _p_values(values) for name, values in statistics.items()}
     by_statistic = {name: float(values[0]) for name, values in p_values.items()}
-    of_log_probs = p_values.pop(LOG_PROBS, None)
-    overall = _p_values(-np.sum([np.log(values) for values in p_values.values()], axis=0))
-    if of_log_probs is not None:
-        overall = _p_values(1 / overall + 1 / of_log_probs)
+    groups = ([name for name in p_values if name in group] for group in _GROUPS)
+    combined = [_p_values(-np.sum([np.log(p_values[name]) for name in names], axis=0)) for names in groups if names]
+    overall = _p_values(np.sum([values**-0.5 for values in combined], axis=0))
     return BatchTest(float(overall[0]), scores, by_statistic)
 
 
@@ -165,12 +168,12 @@ def _score(values: FloatArray) -> float:
 
 
 def _ngrams(text: str, words: Sequence[str]) -> list[object]:
-    return [*_letters(text), *((word,) for word in words), *pairwise(words)]
+    return [*_letters(text, _LETTERS), *((word,) for word in words), *pairwise(words)]
 
 
-def _letters(text: str) -> list[str]:
+def _letters(text: str, n: int) -> list[str]:
     padded = f" {text.lower()} "
-    return [padded[place : place + _LETTERS] for place in range(len(padded) - _LETTERS + 1)]
+    return [padded[place : place + n] for place in range(len(padded) - n + 1)]
 
 
 def _counts(features: Sequence[Sequence[object]], *, weigh: bool = False) -> csr_matrix:
@@ -182,7 +185,7 @@ def _counts(features: Sequence[Sequence[object]], *, weigh: bool = False) -> csr
     counts.sum_duplicates()
     if weigh:
         n_with = np.bincount(counts.indices, minlength=counts.shape[1])
-        counts.data = np.sqrt(counts.data) * np.log(1 + len(features) / n_with)[counts.indices]
+        counts.data = np.sqrt(counts.data) * np.log(1 + len(features) / np.maximum(1, n_with))[counts.indices]
     return counts
 
 
@@ -194,15 +197,13 @@ def _unit_rows(rows: csr_matrix) -> csr_matrix:
 def _traits(
     samples: Sequence[Sample], words: Sequence[Sequence[str]], grams: Sequence[Sequence[FloatArray]]
 ) -> FloatArray:
-    """Return traits of answers, shape (n_answers, n_traits)."""
+    """Return traits of answers, the rarity of what they consist of first, shape (n_answers, n_traits)."""
     texts = [sample.text for sample in samples]
     lower = [[word.lower() for word in own] for own in words]
+    units = (lower, [list(pairwise(own)) for own in lower], *([_letters(text, n) for text in texts] for n in (4, 6)))
     columns = [
-        np.log1p([len(text) for text in texts]),
+        np.mean([_scaled(_rarity(each)) for each in units], axis=0),
         np.log1p([len(own) for own in words]),
-        _rarity(lower),
-        _rarity([list(pairwise(own)) for own in lower]),
-        _rarity([_letters(text) for text in texts]),
         np.array([len(set(own)) / max(1, len(own)) for own in words]),
         np.array([sum(letter.isupper() for letter in text) / max(1, len(text)) for text in texts]),
         np.array([sum(not (sign.isalnum() or sign.isspace()) for sign in text) / max(1, len(text)) for text in texts]),
@@ -210,6 +211,10 @@ def _traits(
     for of_prompts in grams:  # how alike an answer is to the others to its prompt
         columns.append(np.concatenate([(gram.sum(axis=1) - gram.diagonal()) / (len(gram) - 1) for gram in of_prompts]))
     return np.column_stack(columns)
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    return np.asarray(values / max(_SMALLEST, float(values.std())))
 
 
 def _rarity(units: Sequence[Sequence[object]]) -> FloatArray:
@@ -223,14 +228,10 @@ def _rarity(units: Sequence[Sequence[object]]) -> FloatArray:
 
 
 def _of_traits(sums: FloatArray) -> dict[str, FloatArray]:
-    """Return how far the sums of traits are from none, in all traits together, and in the one that is farthest."""
+    """Return how far the sum of the first trait is from none, and that of the trait that is farthest."""
     spread = sums.std(axis=0)
-    scaled = sums[:, spread > _SMALLEST] / spread[spread > _SMALLEST]
-    if scaled.shape[1] == 0:
-        return {}
-    correlation = scaled.T @ scaled / len(scaled) + _RIDGE * np.eye(scaled.shape[1])
-    together = np.einsum("ij,ij->i", scaled @ np.linalg.inv(correlation), scaled)
-    return {"traits": together, "one trait": np.abs(scaled).max(axis=1)}
+    distances = np.abs(sums) / np.where(spread > _SMALLEST, spread, np.inf)
+    return {"rarity": distances[:, 0], "one trait": distances.max(axis=1)}
 
 
 def _projected(rows: csr_matrix, rng: np.random.Generator) -> FloatArray:

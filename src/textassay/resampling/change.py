@@ -7,8 +7,8 @@ who bets fixed decreasing functions of each p-value, whose mean over uniform one
 probability at least 1 - 1/c the capital never reaches c, however often one looks (Ville).
 
 Gamblers start before each look with a share of the capital, so that a late change is found although nothing changed for
-long; all shares sum to 1. Half of each share bets on the first p-value being at most `STEP`; the other half bets on
-``k p^(k - 1)`` at every look from then on, for several k.
+long; all shares sum to 1. Half of each share bets on the next p-value alone, that it is so small (`steps`) that winning
+decides; the other half bets on ``k p^(k - 1)`` at every look from then on, for several k.
 
 Sources: Vovk and Wang, "E-values: calibration, combination and applications", Annals of Statistics 49, 2021; Vovk,
 "Testing randomness online", Statistical Science 36, 2021 (p-values of each observation against the unordered past);
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
-STEP = 0.0125  # at the first look a p-value up to this decides at a level of 5 %
+THRESHOLD = 20.0  # reached without a change with a probability of at most 5 %
 _ON_STEP = 0.5  # of each share
 _POWERS = np.array([0.08, 0.25, 0.55])  # k
 _NOTHING = -np.inf
@@ -45,12 +45,13 @@ class ChangeEvidence:
 
 def change_evidence(p_values: Sequence[float]) -> ChangeEvidence:
     """Return the evidence of a change in p-values, each in (0, 1], in the order of the looks."""
-    shares = start_shares(len(p_values))
+    n = len(p_values)
+    shares = start_shares(n)
     betting, won, largest, now = np.full(len(_POWERS), _NOTHING), 0.0, 0.0, 0.0
-    for p, share, waiting in zip(p_values, shares, 1 - np.cumsum(shares), strict=True):
+    for p, step, share, waiting in zip(p_values, steps(n), shares, 1 - np.cumsum(shares), strict=True):
         started = math.log(share * (1 - _ON_STEP) / len(_POWERS))
         betting = np.logaddexp(betting, started) + _gains(p)
-        won += share * _ON_STEP * (p <= STEP) / STEP
+        won += THRESHOLD * (p <= step)
         now = float(np.logaddexp.reduce([*betting, math.log(won + waiting)]))
         largest = max(largest, now)
     if not p_values:
@@ -69,6 +70,11 @@ def start_shares(n: int) -> FloatArray:
     looks = np.arange(2, n + 2)
     later = (1 / np.log2(looks) - 1 / np.log2(looks + 1)) / 2
     return np.concatenate([[0.5], later])[:n]
+
+
+def steps(n: int) -> FloatArray:
+    """Return how small the p-value of each of `n` looks must be to decide by itself."""
+    return np.asarray(start_shares(n) * _ON_STEP / THRESHOLD)
 
 
 def _exp(log_e: float) -> float:
