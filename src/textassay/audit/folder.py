@@ -92,7 +92,11 @@ class AuditFolder:
     def write_answers(self, path: Path, prompts: Sequence[str], samples: Samples) -> str:
         """Write answers to each prompt; return the checksum of the file."""
         rows = (
-            {"prompt": prompt, "text": sample.text, **({"log_probs": dict(sample.log_probs)} if sample.log_probs else {})}
+            {
+                "prompt": prompt,
+                "text": sample.text,
+                **({"log_probs": dict(sample.log_probs)} if sample.log_probs else {}),
+            }
             for prompt, own in zip(prompts, samples, strict=True)
             for sample in own
         )

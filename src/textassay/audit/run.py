@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice, pairwise
+from itertools import islice
 from math import comb, log
 from os import PathLike
 from pathlib import Path
@@ -394,7 +394,7 @@ def _matched(by_prompt: dict[str, list[Sample]], plan: AuditPlan) -> Samples:
     """Return the new answers to each prompt of the reference."""
     own = [by_prompt.get(prompt, []) for prompt in plan.prompts]
     if not any(own):
-        raise InputError("no prompt of these answers is one of the reference: prompts must be the same, letter by letter")
+        raise InputError("no prompt of these answers is one of the reference: prompts must be the same to the letter")
     return own
 
 

@@ -139,7 +139,8 @@ def _statistics(
     directions = _projected(ngrams, rng)
     n = 1 + n_resamples
     sums = {name: np.zeros(n) for name in grams}
-    traits_of_new, directions_of_new, own_squares = np.zeros((n, traits.shape[1])), np.zeros((n, _DIRECTIONS)), 0.0
+    traits_of_new, directions_of_new = np.zeros((n, traits.shape[1])), np.zeros((n, _DIRECTIONS))
+    own_squares = np.zeros(n)
     scores = np.zeros(len(pools))
     for number, (a, b) in enumerate(bounds):
         choices = _choices(b - a, n_new[number], n_resamples, rng)
@@ -150,7 +151,7 @@ def _statistics(
         traits_of_new += choices @ (traits[a:b] - traits[a:b].mean(axis=0))
         own = directions[a:b] - directions[a:b].mean(axis=0)
         directions_of_new += choices @ own
-        own_squares = own_squares + _squares(choices, own @ own.T)
+        own_squares += _squares(choices, own @ own.T)
     between = (directions_of_new**2).sum(axis=1) - own_squares  # over pairs of different prompts
     return {**sums, "common direction": between, **_of_traits(traits_of_new)}, scores
 
@@ -200,7 +201,8 @@ def _traits(
     """Return traits of answers, the rarity of what they consist of first, shape (n_answers, n_traits)."""
     texts = [sample.text for sample in samples]
     lower = [[word.lower() for word in own] for own in words]
-    units = (lower, [list(pairwise(own)) for own in lower], *([_letters(text, n) for text in texts] for n in (4, 6)))
+    pairs = [list(pairwise(own)) for own in lower]
+    units: list[Sequence[Sequence[object]]] = [lower, pairs, *([_letters(text, n) for text in texts] for n in (4, 6))]
     columns = [
         np.mean([_scaled(_rarity(each)) for each in units], axis=0),
         np.log1p([len(own) for own in words]),

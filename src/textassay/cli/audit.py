@@ -58,9 +58,8 @@ class Start:
             prompt_column=self.prompt_column, announce=None if self.quiet else _announce,
         )  # fmt: skip
         if not self.quiet:
-            print_line(
-                f"kept answers to {len(plan.prompts):,} prompts in {self.out}; look with: textassay audit check {self.out}"
-            )
+            kept = f"kept answers to {len(plan.prompts):,} prompts in {self.out}"
+            print_line(f"{kept}; look with: textassay audit check {self.out}")
         return 0
 
 
@@ -70,7 +69,7 @@ class Check(Output):
 
     folder: Folder
     samples: Annotated[int, option("New answers to each prompt.", "N"), Between(1)] = 5
-    looks: Annotated[int, option("Looks at most; it stops when a change is found. 0: tell those so far.", "N"), Between(0)] = 1
+    looks: Annotated[int, option("Looks at most, until a change is found; 0 tells those so far.", "N"), Between(0)] = 1
     budget: Budget = None
     texts: Annotated[str | None, option("New answers with their prompts.", "FILE", TEXTS)] = None
     column: Column = None

@@ -2,7 +2,7 @@
 
 While nothing changes, p-values of permutation tests of a batch against all earlier answers are independent and uniform,
 or larger: given the answers of a batch and the earlier ones without their order, and all that comes later, each choice
-of which of them are the batch is equally likely; and what earlier batches gave depends on that order alone. So a gambler
+of which of them are the batch is equally likely. What later batches give does not depend on that choice. So a gambler
 who bets fixed decreasing functions of each p-value, whose mean over uniform ones is 1, cannot expect to gain. With
 probability at least 1 - 1/c the capital never reaches c, however often one looks (Ville).
 

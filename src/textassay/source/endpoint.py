@@ -211,7 +211,7 @@ class EndpointModel:
         return self.settings.prompts is not None
 
     def with_log_probs(self) -> "EndpointModel":
-        """Return the model asked for the log-probabilities of its first tokens as well, and for one token by default."""
+        """Return the model asked for log-probabilities of its first token as well, and for one token by default."""
         settings = self.settings
         asked = {"logprobs": True, "top_logprobs": 20} if settings.mode == "chat" else {"logprobs": 5}
         most = 1 if settings.max_tokens is None else settings.max_tokens
