@@ -155,6 +155,8 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     write("strange.jsonl", lambda k, i: f"{i}", 1)
     Path("strange.jsonl").write_text('{"prompt": "q", "text": "t"}\n')
     assert run("audit", "start", "--texts", "reference.jsonl", "--out", "c").status == 0
+    Path("more.jsonl").write_text(Path("same.jsonl").read_text() + '{"prompt": "q", "text": "t"}\n')
+    assert "1 prompts are not in the reference" in run("audit", "check", "c", "--texts", "more.jsonl").stderr
     assert "no prompt of these answers is one of the reference" in refused(
         "audit", "check", "c", "--texts", "strange.jsonl"
     )
@@ -167,7 +169,11 @@ def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> 
     assert "must be an endpoint" in refused("audit", "start", "--out", "a", "--model", "m", "--prompts", "prompts.txt")
     assert "the reference takes 72 requests" in refused(*start(server, "--budget", 50))
     assert not server.bodies
-    assert run(*start(server)).status == 0
+    with Path("prompts.txt").open("a", encoding="utf-8") as file:
+        file.write("prompt 1\n\n")
+    outcome = run(*start(server))
+    assert (outcome.status, len(server.bodies)) == (0, 72)
+    assert "2 prompts are blank or repeated" in outcome.stderr
     assert "holds an audit" in refused(*start(server))
     Path("a/audit.json").write_text("{")
     assert "is damaged" in refused("audit", "check", "a")

@@ -1,6 +1,7 @@
 """Auditing a model: draw a reference, then look, batch by batch, whether its answers have changed."""
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.texts import read_texts
 from textassay.display import Displayed
 from textassay.endpoints import names_endpoint, settings_of
-from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range
+from textassay.errors import FindingWarning, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.estimate import Interval
 from textassay.metric.discrepancy import dd
 from textassay.resampling.change import THRESHOLD, change_evidence, steps
@@ -68,7 +69,7 @@ class Audit(Displayed, document="textassay.audit.document:audit_document"):
     n_prompts, n_reference, looks, n_new
         Sizes, every look, and how many of them this call has added.
     requests, tokens, budget
-        Requests so far, tokens of their answers as the endpoint counts them, and requests that may be made in all.
+        Requests answered so far, tokens of their answers as the endpoint counts them, and requests that may be made.
     """
 
     verdict: Literal["changed", "nothing found", "could not tell"]
@@ -173,7 +174,7 @@ def start_audit(
         return plan
     if prompts is None:
         raise OptionError("--model needs --prompts: a file with a prompt a line")
-    asked = tuple(dict.fromkeys(_prompts(prompts)))
+    asked = _prompts(prompts)
     plan = AuditPlan(asked, str(model), samples, seed, log_probs, budget)
     n_pilot = 0 if choose is None else PILOT_SAMPLES * len(asked)
     n_needed = n_pilot + samples * min(len(asked), choose or len(asked))
@@ -393,8 +394,12 @@ def _by_prompt(texts: Any, column: str | None, prompt_column: str | None) -> dic
 def _matched(by_prompt: dict[str, list[Sample]], plan: AuditPlan) -> Samples:
     """Return the new answers to each prompt of the reference."""
     own = [by_prompt.get(prompt, []) for prompt in plan.prompts]
+    n_strange = len(by_prompt.keys() - set(plan.prompts))
     if not any(own):
         raise InputError("no prompt of these answers is one of the reference: prompts must be the same to the letter")
+    if n_strange:
+        said = f"{n_strange:,} prompts are not in the reference: their answers are left out"
+        warnings.warn(said, FindingWarning, stacklevel=3)
     return own
 
 
@@ -457,13 +462,17 @@ def _variety(samples: Sequence[Sample]) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def _prompts(prompts: Sequence[str] | Path_) -> Iterable[str]:
+def _prompts(prompts: Sequence[str] | Path_) -> tuple[str, ...]:
+    """Return the prompts, each once; what is left out is said."""
     if isinstance(prompts, str | PathLike):
         is_table = not str(prompts).removesuffix(".gz").removesuffix(".zst").endswith(".txt")
         prompts = list(read_texts(prompts, column="prompt" if is_table else None).texts)
-    kept = [prompt for prompt in prompts if prompt.strip()]
+    kept = tuple(dict.fromkeys(prompt for prompt in prompts if prompt.strip()))
     if not kept:
         raise InputError("prompts is empty: give at least one")
+    if len(kept) < len(prompts):
+        said = f"{len(prompts) - len(kept):,} prompts are blank or repeated: they are not asked"
+        warnings.warn(said, FindingWarning, stacklevel=3)
     return kept
 
 
