@@ -139,6 +139,7 @@ def test_log_probabilities_of_the_first_token(server: Endpoint, run: Run) -> Non
     assert "moved by 0.01 nats" in outcome.stdout
 
 
+@pytest.mark.filterwarnings("always::textassay.errors.FindingWarning")
 def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     def write(name: str, texts: Callable[[int, int], str], n: int) -> None:
         rows = [{"prompt": f"p{k}", "text": texts(k, i)} for k in range(10) for i in range(n)]
@@ -162,6 +163,7 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     )
 
 
+@pytest.mark.filterwarnings("always::textassay.errors.FindingWarning")
 def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> None:
     assert "holds no audit: begin one with" in refused("audit", "check", "nowhere")
     assert "give --model and --prompts" in refused("audit", "start", "--out", "a")
