@@ -122,8 +122,8 @@ def power(options: argparse.Namespace) -> None:
                 earlier.append([Sample(base["answers"][place][k]) for k in order[:10]])
                 new.append([Sample(other["answers"][place][k]) for k in drawn])
                 told.append((told_samples(base["firsts"][place], 3, rng), told_samples(other["firsts"][place], 1, rng)))
-            of_texts, of_log_probs = (decides(*sides, rng) for sides in ((earlier, new), zip(*told, strict=True)))
-            found.append((of_texts, kernel_test(earlier, new, rng) <= 0.05, of_log_probs))
+            of_log_probs = decides([one[0] for one in told], [one[1] for one in told], rng)
+            found.append((decides(earlier, new, rng), kernel_test(earlier, new, rng) <= 0.05, of_log_probs))
         print(f"| {kind} | {' | '.join(f'{share:.2f}' for share in np.mean(found, axis=0))} |", flush=True)
 
 
