@@ -1,6 +1,12 @@
 __all__: list[str]
 __version__: str
 from textassay import discriminators as discriminators
+from textassay.audit.folder import AuditPlan as AuditPlan
+from textassay.audit.folder import Look as Look
+from textassay.audit.run import Audit as Audit
+from textassay.audit.run import ChangedPrompt as ChangedPrompt
+from textassay.audit.run import check_audit as check_audit
+from textassay.audit.run import start_audit as start_audit
 from textassay.comparison.comparison import Comparison as Comparison
 from textassay.comparison.comparison import Equivalence as Equivalence
 from textassay.comparison.document import read_comparison as read_comparison

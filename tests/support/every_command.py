@@ -4,6 +4,7 @@
 it; what cannot says so in one line that names the extra. What does neither is printed, and the exit status is 1.
 """
 
+import json
 import os
 import shlex
 import subprocess
@@ -43,6 +44,8 @@ WORK: Sequence[Sequence[str]] = (
         "plan --pilot report --margin 0.1 --out planned",
         "share --real heldout.txt same=fresh.txt --effort quick --out shared",
         "leaks --train real.txt --real heldout.txt same=fresh.txt --out leaked",
+        "audit start --texts answered.jsonl --out audit",
+        "audit check audit --texts again.jsonl --out audited",
         f"judge {FILES} --gold 'a>b' --metrics length --out judged",
         "stress --real real.txt --metrics length --draws 2 --out stressed",
     ),
@@ -115,6 +118,10 @@ def _write_texts(folder: Path) -> None:
     for number, name in enumerate(("heldout", "fresh"), start=5):  # as many as it takes to say that nothing leaked
         lines = sentences(6000, number)
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for name, first in {"answered": 0, "again": 120}.items():
+        texts = sentences(240, 0)[first : first + 120]
+        rows = [json.dumps({"prompt": f"prompt {k % 20}", "text": text}) for k, text in enumerate(texts)]
+        (folder / f"{name}.jsonl").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     (folder / "labels.txt").write_text("".join(f"{k % 2}\n" for k in range(240)), encoding="utf-8")
     (folder / "table.parquet").write_bytes(b"PAR1 and nothing else PAR1")
 

@@ -23,7 +23,7 @@ def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
     for name, source in endpoints.items():
         model = endpoint_model(open_source(source))
         if model is not None:
-            print_line(_requests_line(name, model.estimate(n)))
+            print_line(requests_line(name, model.estimate(n)))
 
 
 def say_answers(
@@ -36,11 +36,11 @@ def say_answers(
     for name, (model, n) in asked.items():
         n_missing = n - model.kept(seed).n_of(n)
         if n_missing and not quiet:
-            print_line(_requests_line(name, model.estimate(n, n - n_missing)))
+            print_line(requests_line(name, model.estimate(n, n - n_missing)))
     return {name: source for name, source in models.items() if name not in asked}
 
 
-def _requests_line(name: str, requests: "Requests") -> str:
+def requests_line(name: str, requests: "Requests") -> str:
     """Return how many requests and tokens, and what money, drawing from an endpoint takes."""
     from textassay.report.text import count, counted
 
@@ -70,7 +70,7 @@ def draw_answers(model: "EndpointModel", n: int, *, seed: int, quiet: bool) -> N
     kept = model.kept(seed)
     n_missing = n - kept.n_of(n)
     if not quiet and n_missing:
-        print_line(_requests_line(model.settings.place, model.estimate(n, n - n_missing)))
+        print_line(requests_line(model.settings.place, model.estimate(n, n - n_missing)))
     answers = model.answers(n, seed=seed)
     for words in model.warnings(answers):
         print_line(f"warning: {words}")

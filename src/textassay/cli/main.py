@@ -4,8 +4,8 @@ A command's file is imported when the command is run, and what it needs of the l
 and mistakes are answered at once.
 
 Exit status: 0 done; 1 something failed that should not have, a ``--fail-if`` condition holds, a text is not equivalent
-or leaks; 2 the input or the options are wrong; 3 it cannot be told; 70 a fault of the program; 130 interrupted; 141
-nobody read on; 143 terminated.
+or leaks, or a model has changed; 2 the input or the options are wrong; 3 it cannot be told; 70 a fault of the program;
+130 interrupted; 141 nobody read on; 143 terminated.
 """
 
 import gc
@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "plan": "textassay.cli.plan:Plan",
         "leaks": "textassay.cli.leaks:Leaks",
         "share": "textassay.cli.share:Share",
+        "audit": "textassay.cli.audit:AUDIT",
         "report": "textassay.cli.report:Report",
         "demo": "textassay.cli.demo:Demo",
     },

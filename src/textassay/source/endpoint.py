@@ -7,6 +7,7 @@ is there is never asked for again.
 
 import hashlib
 import json
+import math
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +77,10 @@ class EndpointSettings(Connection):
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer; `finish` is the endpoint's reason to stop, `served` what it calls the model."""
+    """One answer; `finish` is the endpoint's reason to stop, `served` what it calls the model.
+
+    `first_log_probs`: of the likeliest first tokens, in nats, where they were asked for.
+    """
 
     text: str
     finish: str | None = None
@@ -86,6 +90,7 @@ class Answer:
     tries: int = 1
     served: str | None = None
     refused: bool = False
+    first_log_probs: Mapping[str, float] | None = None
 
 
 class KeptAnswers:
@@ -204,6 +209,13 @@ class EndpointModel:
     def has_prompts(self) -> bool:
         """Whether answers belong to prompts of a list."""
         return self.settings.prompts is not None
+
+    def with_log_probs(self) -> "EndpointModel":
+        """Return the model asked for log-probabilities of its first token as well, and for one token by default."""
+        settings = self.settings
+        asked = {"logprobs": True, "top_logprobs": 20} if settings.mode == "chat" else {"logprobs": 5}
+        most = 1 if settings.max_tokens is None else settings.max_tokens
+        return self.changed(extra={**(settings.extra or {}), **asked}, max_tokens=most)
 
     def changed(self, **settings: Any) -> "EndpointModel":
         """Return a model with other settings, of the same endpoint, which keeps its answers at the same place."""
@@ -440,7 +452,19 @@ def _answer_of(document: Mapping[str, Any], is_chat: bool, place: str) -> Answer
         _number(usage, "completion_tokens"),
         served=served if isinstance(served, str) else None,
         refused=bool(refusal),
+        first_log_probs=_first_log_probs(choice.get("logprobs"), is_chat),
     )
+
+
+def _first_log_probs(told: Any, is_chat: bool) -> dict[str, float] | None:
+    """Return the log-probabilities of first tokens that a response holds, if any."""
+    try:
+        (first, *_) = told["content"] if is_chat else told["top_logprobs"]
+        rows = [(row["token"], row["logprob"]) for row in first["top_logprobs"]] if is_chat else list(first.items())
+        found = {str(token): float(value) for token, value in rows}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return {token: value for token, value in found.items() if math.isfinite(value)} or None
 
 
 def _number(usage: Any, name: str) -> int | None:
