@@ -178,7 +178,10 @@ def plane_figures(digest: Digest) -> list[Figure]:
         judged = [f"{name} {number(value, 3)}" for name in points if (value := digest.value(name, "dd")) is not None]
         if family_of(diversity) in _WON_BY_NONSENSE and judged:
             caption += f" Senseless text can win here; how well a classifier tells it, dd: {', '.join(judged)}."
-        figures.append(Figure(f"plane-{metric_slug(quality)}-{metric_slug(diversity)}", plot, caption))
+        name = f"plane-{metric_slug(quality)}"
+        if name in [figure.name for figure in figures]:  # against another diversity
+            name += f"-{metric_slug(diversity)}"
+        figures.append(Figure(name, plot, caption))
     return figures
 
 
