@@ -154,7 +154,7 @@ def plane_figures(digest: Digest) -> list[Figure]:
     Every point is measured at the floor's size, because these metrics move with the number of texts. Axes are turned so
     that right and up are more quality and more diversity.
     """
-    figures = []
+    figures: list[Figure] = []
     for quality, diversity in plane_pairs(digest):
         points = {
             name: (x, y)
