@@ -324,5 +324,6 @@ def test_reports_of_two_folders_stand_side_by_side(run: Run, folder: Path) -> No
 
 
 def test_the_papers_one_split_is_no_setting_of_metrics_that_need_prompts(refused: Refused) -> None:
+    pytest.importorskip("torch")
     told = refused("compare", "--real", "real.txt", "lstm.txt", "--paper", "--fail-if", "huse>1")
     assert "huse is not among the metrics" in told

@@ -10,6 +10,7 @@ Generators, metrics and the version of textassay may change.
 """
 
 import hashlib
+import io
 import json
 import warnings
 import zlib
@@ -168,12 +169,11 @@ class EstimateStore:
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
         try:
+            content = io.BytesIO()  # a disk that is full would leave a half-written archive to NumPy
+            known = {name: array for name, array in arrays.items() if array is not None}
+            np.savez(content, document=np.array(document), **known)
             with self._file(f"{key}.npz") as file:
-                np.savez(
-                    file,
-                    document=np.array(document),
-                    **{name: array for name, array in arrays.items() if array is not None},
-                )
+                file.write(content.getbuffer())
         except OutputError as error:
             self._go_on(error)
             return estimate
