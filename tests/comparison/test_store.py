@@ -1,12 +1,15 @@
 """Estimates on disk: what goes in comes out, and nothing half-written is ever read."""
 
+import io
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from textassay.comparison import measure
 from textassay.comparison.measure import EstimateStore, estimate_key
 from textassay.errors import OutputError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
@@ -95,10 +98,11 @@ def test_a_failed_write_leaves_nothing_says_where_and_gives_the_estimate(
 ) -> None:
     store = EstimateStore(tmp_path)
 
-    def full_disk(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+    class OnFullDisk(io.BytesIO):
+        def getbuffer(self) -> memoryview:
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full_disk)
+    monkeypatch.setattr(measure, "io", SimpleNamespace(BytesIO=OnFullDisk))
     with pytest.warns(UserWarning, match="No space left on device; choose another --out; the run goes on"):
         assert store.save("key", ESTIMATE) is ESTIMATE
     assert store.save("other", ESTIMATE) is ESTIMATE  # is not told twice
