@@ -29,13 +29,13 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     )
     document = json.loads((folder / "out" / "stress.json").read_text())
     curves = {(curve["metric"], curve["damage"]): curve for curve in document["curves"]}
-    assert len(curves) == 3 * 16
+    assert len(curves) == 3 * 19
     assert curves["length", "drop-words"]["verdict"] == "sees"
     assert curves["length", "swap-neighbours"]["verdict"] == "blind"
     assert curves["bleu(order=2)", "copy-reference"]["verdict"] == "misled"
     with (folder / "out" / "stress.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 3 * 16 * 2
+    assert len(rows) == 3 * 19 * 2
     row = next(r for r in rows if (r["metric"], r["damage"], r["strength"]) == ("length", "drop-words", "0.8"))
     assert float(row["effect"]) == curves["length", "drop-words"]["effects"][1]
     assert float(row["effect"]) / float(row["noise"]) == pytest.approx(float(row["effect_in_standard_errors"]))
