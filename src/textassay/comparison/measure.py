@@ -169,10 +169,10 @@ class EstimateStore:
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
         try:
-            content = io.BytesIO()  # a disk that is full would leave a half-written archive to NumPy
-            known = {name: array for name, array in arrays.items() if array is not None}
-            np.savez(content, document=np.array(document), **known)
             with self._file(f"{key}.npz") as file:
+                content = io.BytesIO()  # a disk that is full would leave a half-written archive to NumPy
+                known = {name: array for name, array in arrays.items() if array is not None}
+                np.savez(content, document=np.array(document), **known)
                 file.write(content.getbuffer())
         except OutputError as error:
             self._go_on(error)
