@@ -35,6 +35,7 @@ from scipy.special import bdtrc, stdtr
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
+from textassay.inspection.drawn_by_content import drawn_by_content
 from textassay.inspection.finding import REAL, Finding
 from textassay.inspection.grouping import (
     MOST_TOGETHER,
@@ -48,7 +49,17 @@ from textassay.inspection.grouping import (
     largest_share,
     side_by_side,
 )
-from textassay.inspection.within import RUNS, WITHIN, Within, depends_within, examine_real, examine_side, rows_together
+from textassay.inspection.within import (
+    MOST_EXAMINED,
+    RUNS,
+    WITHIN,
+    Within,
+    check_few,
+    depends_within,
+    examine_real,
+    examine_side,
+    rows_together,
+)
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
@@ -229,20 +240,29 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     own = examine_side(generated, "generated", neighbours=WITHIN in within.kinds)
     sides, n_generated = [generated, real], len(generated)
     declared = declared_groups(sides)
-    vectors = Vectors.of(sides)
-    tested = Tested.of(vectors, sides)
-    test = tested.test(declared)
+    few = drawn_by_content(sides, 2 * MOST_EXAMINED)
+    vectors = Vectors.of(few)
+    tested = Tested.of(vectors, few)
+    test = tested.test(declared_groups(few))
     kinds, words = [*within.kinds, *own.kinds], [*within.words, *own.words]
     if test.p_value < ALPHA:
         kinds.insert(0, CROSSING)
         words.insert(0, str(test))
-    rows = rows_together(vectors, n_generated, len(real)) if declared is None else None
-    if rows is not None:
-        kinds.append(ROWS)
-        words.append("rows of the same number in both files belong together")
+    rows = None
+    if declared is None and n_generated == len(real):
+        n_first = min(n_generated, MOST_EXAMINED)
+        of_first = vectors if n_first == n_generated else Vectors.of([side.take(np.arange(n_first)) for side in sides])
+        if rows_together(of_first, n_first):
+            rows = np.stack([np.arange(n_generated), n_generated + np.arange(n_generated)])
+            kinds.append(ROWS)
+            words.append("rows of the same number in both files belong together")
     if not kinds:
         given = None if declared is None else _split(declared, n_generated)
         return Dependence(test, groups=given, is_declared=declared is not None)
+    check_few(n_generated + len(real))
+    if few[0] is not generated:
+        vectors = Vectors.of(sides)
+        tested = Tested.of(vectors, sides)
     base = equal_or_declared(sides)
     is_across = test.p_value < ALPHA or rows is not None
     is_divided = test.overall >= _FEW_CROSS and (WITHIN in within.kinds or RUNS in {*within.kinds} & {*own.kinds})
@@ -303,9 +323,12 @@ def neighbours_of(more: Corpus, generated: Corpus, real: Corpus) -> IntArray | N
     other. None where nothing says that `more` depends on the others.
     """
     both = Corpus.concatenate([replace(side, groups=None, columns={}) for side in (generated, real)])
-    vectors = Vectors.of([more, both])
-    if Tested.of(vectors, [more, both]).test(None).p_value >= ALPHA:
+    few = drawn_by_content([more, both], 2 * MOST_EXAMINED)
+    vectors = Vectors.of(few)
+    if Tested.of(vectors, few).test(None).p_value >= ALPHA:
         return None
+    if few[0] is not more:
+        vectors = Vectors.of([more, both])
     near = vectors.nearest(1)[0][:, 0]
     starts = np.flatnonzero(near != NONE)
     ends = near[starts].astype(np.int64)

@@ -44,6 +44,26 @@ def beginning_keys(corpus: Corpus, n_tokens: int) -> Keys:
     return keys
 
 
+def pair_keys(corpus: Corpus, first: int, last: int) -> tuple[Keys, npt.NDArray[np.int64]]:
+    """Return a key of each pair of adjacent tokens, marks of the ends among them, and where those of each text start.
+
+    Of the texts from `first` to `last`, that one not among them; every text has a pair, the empty one too.
+    """
+    words = _random_words("tokens", _power_of_two(len(corpus.vocabulary)))
+    end, second, mixing = _random_words("pairs", 4)[:3] | np.uint64(1)
+    offsets = corpus.offsets[first : last + 1]
+    n_texts = len(offsets) - 1
+    starts = offsets - offsets[0] + np.arange(n_texts + 1)
+    marked = np.empty(starts[-1] + 1, dtype=np.uint64)
+    marked[starts] = end
+    is_token = np.ones(len(marked), dtype=np.bool_)
+    is_token[starts] = False
+    marked[is_token] = words[corpus.tokens[offsets[0] : offsets[-1]]]
+    keys = marked[:-1] + marked[1:] * second
+    keys = (keys ^ (keys >> np.uint64(31))) * mixing
+    return keys ^ (keys >> np.uint64(29)), starts[:-1]
+
+
 def occurs_in(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
     """Return for each key whether it is among `others`, shape (N,)."""
     return _among(keys, np.sort(others))

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from scipy.special import chdtri, pdtr
 
 from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError
+from textassay.inspection.drawn_by_content import drawn_by_content
 from textassay.inspection.grouping import (
     LISTED,
     NONE,
@@ -33,6 +35,8 @@ IntArray = npt.NDArray[np.int64]
 
 WITHIN, RUNS, COPIES = "within a side", "runs", "copies"
 
+MOST_EXAMINED = 200_000  # texts a side: of more, those drawn by content and the first ones say what the whole is like
+MOST_GROUPED = 4_000_000  # texts of both sides: groups of neighbours take about 1.5 kB a text
 _FEWEST_WITHIN = 150  # texts
 _COPIES = 0.12  # share of near-copies
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
@@ -67,20 +71,25 @@ def examine_side(side: Corpus, name: str, *, neighbours: bool) -> Within:
 
     A generator that repeats itself has these by its own doing.
     """
-    vectors = Vectors.of([side])
+    few, first = side, side
+    if len(side) > MOST_EXAMINED:
+        few, first = drawn_by_content([side], MOST_EXAMINED)[0], side.take(np.arange(MOST_EXAMINED))
+    vectors = Vectors.of([few])
     kinds, words = [], []
-    if neighbours and (clause := depends_within(vectors, side, name, side.groups)):
+    if neighbours and (clause := depends_within(vectors, few, name, few.groups)):
         kinds.append(WITHIN)
         words.append(clause)
     if side.groups is None:
         if copied := repeated_copies(side, name):
             kinds.append(COPIES)
             words.append(copied)
-        if are_runs(vectors, side):
+        if are_runs(vectors if first is few else Vectors.of([first]), first):
             kinds.append(RUNS)
             words.append(f"neighbouring rows of the {name} text have words in common")
     if not kinds:
         return Within((), (), side.groups)
+    check_few(len(side))
+    vectors = vectors if few is side else Vectors.of([side])
     base = equal_or_declared([side])
     if RUNS in kinds:
         return Within(tuple(kinds), tuple(words), connected([as_links(base), blocks_of_rows(vectors, side)], len(side)))
@@ -88,6 +97,15 @@ def examine_side(side: Corpus, name: str, *, neighbours: bool) -> Within:
         if not depends_within(vectors, side, name, groups):
             break
     return Within(tuple(kinds), tuple(words), groups)
+
+
+def check_few(n_texts: int) -> None:
+    """Raise where texts that depend on each other are too many to find what belongs together."""
+    if n_texts > MOST_GROUPED:
+        raise InputError(
+            f"texts depend on each other, and {n_texts:,} are too many to find which belong together: name the column "
+            "that says it (--group-column, --prompt-column), or say that they are independent (--independent)"
+        )
 
 
 def depends_within(vectors: Vectors, side: Corpus, name: str, groups: IntArray | None) -> str:
@@ -190,14 +208,13 @@ def _passes(side: Corpus, rows: npt.NDArray[np.bool_]) -> str:
     return ", one after the other" if lag == 1 else f", {lag:,} rows apart"
 
 
-def rows_together(vectors: Vectors, n_generated: int, n_real: int) -> IntArray | None:
-    """Return links of rows of the same number, shape (2, n), where such rows belong together; else None."""
-    if n_generated != n_real or n_real < _FEWEST:
-        return None
-    rows = np.arange(n_real)
-    lags = stream(0, "dependence", "rows").permutation(np.arange(1, n_real))[:_N_SHIFTS]
-    together = _exceeds(vectors, rows, n_generated + rows, n_generated, n_real, lags)
-    return np.stack([rows, n_generated + rows]) if together else None
+def rows_together(vectors: Vectors, n: int) -> bool:
+    """Return whether rows of the same number belong together; `vectors`: of `n` texts of each of two sides."""
+    if n < _FEWEST:
+        return False
+    rows = np.arange(n)
+    lags = stream(0, "dependence", "rows").permutation(np.arange(1, n))[:_N_SHIFTS]
+    return _exceeds(vectors, rows, n + rows, n, n, lags)
 
 
 def are_runs(vectors: Vectors, side: Corpus) -> bool:
