@@ -1,6 +1,8 @@
 """The stack finds what was planted and nothing else, whatever the sizes, groups and threads."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator.base import CrossValidated, Discriminator, Part, Pool
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
-from textassay.discriminator.logistic import count_texts
+from textassay.discriminator.logistic import LogisticDiscriminator, count_texts
 from textassay.discriminator.solvers import dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.stack import LinearMargins, StackDiscriminator, StackFeatures
 from textassay.errors import OptionError, UnavailableError
@@ -233,11 +235,14 @@ def test_dd_at_every_effort_hands_them_over(effort: Effort) -> None:
 
 
 @pytest.mark.parametrize("in_groups", [False, True])
-def test_the_signature_says_to_how_many_texts_weights_were_fitted(in_groups: bool) -> None:
+@pytest.mark.parametrize(
+    "judge_of", [partial(StackDiscriminator, margins=False), LogisticDiscriminator], ids=["stack", "logistic"]
+)
+def test_the_signature_says_to_how_many_texts_weights_were_fitted(judge_of: Any, in_groups: bool) -> None:
     real, generated = pair(300, 13, keep=0.3)
     if in_groups:
         real, generated = (replace(side, groups=np.arange(300) // 2) for side in (real, generated))
-    judges = [StackDiscriminator(margins=False, most_fitted=most) for most in (100, 250, 251)]
+    judges = [judge_of(most_fitted=most) for most in (100, 250, 251)]
     few, all_but_few, every = (dd(generated, real, discriminator=judge) for judge in judges)
     assert few.signature.settings["fit"] == "100"
     assert few.value == pytest.approx(every.value, abs=0.1)

@@ -10,7 +10,7 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from threading import Lock
@@ -25,6 +25,7 @@ from sklearn.pipeline import Pipeline
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
+from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -32,6 +33,8 @@ Pair = tuple[Corpus, Corpus]  # (real, generated)
 Scores = tuple[FloatArray, FloatArray]  # of real and generated texts
 T = TypeVar("T")
 
+MOST_FITTED = 250_000  # texts a side to which weights are fitted; all others are scored alone
+FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
 _LIMITS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {  # of declared settings: words, and what must hold
@@ -165,6 +168,20 @@ class Part:
         """Return those that `mask` says, shape (n_real + n_generated,)."""
         n_real = len(self.rows[0])
         return Part(self.pool, (self.rows[0][mask[:n_real]], self.rows[1][mask[n_real:]]))
+
+
+def drawn(sizes: Iterable[int], most: int, *path: str) -> npt.NDArray[np.bool_]:
+    """Return which texts of both sides weights are fitted to, at most `most` a side, real ones first.
+
+    `sizes`: of the real and of the generated side; `path`: of the random stream.
+    """
+    masks = []
+    for side, size in zip(("real", "generated"), sizes, strict=True):
+        mask = np.ones(size, dtype=np.bool_)
+        if size > most:
+            mask[stream(0, *path, side).permutation(size)[most:]] = False
+        masks.append(mask)
+    return np.concatenate(masks)
 
 
 @runtime_checkable

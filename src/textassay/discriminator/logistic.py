@@ -22,12 +22,15 @@ from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import (
+    FIT,
+    MOST_FITTED,
     BaseDiscriminator,
     Pair,
     Part,
     Scores,
     balanced_accuracy,
     balanced_cross_entropy,
+    drawn,
     is_real_of,
     setting,
 )
@@ -37,7 +40,8 @@ from textassay.ngram.index import mark_ends
 from textassay.ngram.text_counts import KeptNgrams, TextCounts
 
 FloatArray = npt.NDArray[np.float64]
-Texts = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]  # numbers of some texts, and which of these are real
+IntArray = npt.NDArray[np.int64]
+Texts = tuple[IntArray, npt.NDArray[np.bool_]]  # numbers of some texts, and which of these are real
 Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
@@ -93,6 +97,7 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
 
     max_order: int = setting(4, "the longest n-grams", least=1)
     min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
+    most_fitted: int = setting(MOST_FITTED, "the most training texts a side to which weights are fitted", least=1)
 
     @abstractmethod
     def weightings(self, counts: csr_matrix) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
@@ -100,15 +105,16 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
 
     def learn(self, train: Pair, valid: Pair) -> tuple[NgramLogistic, dict[str, Any]]:
         """Return the model with the best balanced accuracy on validation text, then the lowest cross-entropy."""
-        labels = [is_real_of(pair) for pair in (train, valid)]
-        rows = np.split(np.arange(sum(map(len, labels))), [len(labels[0])])
+        rows = np.split(np.arange(sum(map(len, [*train, *valid]))), [sum(map(len, train))])
         counts = TextCounts.of([*train, *valid], **self._counted)
-        return self._learn(counts, *zip(rows, labels, strict=True))
+        return self._learn(
+            counts, *((of_pair, is_real_of(pair)) for of_pair, pair in zip(rows, (train, valid), strict=True))
+        )
 
     def fit_part(self, train: Part, valid: Part) -> Self:
         """Return a fitted copy, from the counts of the whole pool."""
         fitted = copy.copy(self)
-        parts = [(part.numbers, part.is_real) for part in (train, valid)]
+        parts = ((part.numbers, part.is_real) for part in (train, valid))
         fitted._model, fitted.chosen = self._learn(train.pool.once(count_texts, **self._counted), *parts)
         return fitted
 
@@ -123,6 +129,8 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
         return {"max_order": self.max_order, "min_sentences": self.min_sentences, "with_ends": self.with_ends}
 
     def _learn(self, counts: TextCounts, train: Texts, valid: Texts) -> tuple[NgramLogistic, dict[str, Any]]:
+        n_texts = max(np.bincount(train[1], minlength=2).tolist())
+        train, valid = (self._drawn(*texts) for texts in (train, valid))
         ngrams, train_counts = counts.learnt_from(train[0])
         valid_counts = counts.of_rows(valid[0], ngrams)
         best = (-math.inf, -math.inf)
@@ -150,7 +158,15 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
                 lowest = min(lowest, loss)
                 if loss > self.overfit * lowest:
                     break
+        if n_texts > self.most_fitted:
+            chosen[FIT] = self.most_fitted
         return best_model, chosen
+
+    def _drawn(self, numbers: IntArray, is_real: npt.NDArray[np.bool_]) -> Texts:
+        """Return those of the texts that are learnt from or chosen by; real ones come first."""
+        n_real = int(np.count_nonzero(is_real))
+        mask = drawn((n_real, len(is_real) - n_real), self.most_fitted, "logistic")
+        return numbers[mask], is_real[mask]
 
 
 def count_texts(real: Corpus, generated: Corpus, **counted: Any) -> TextCounts:

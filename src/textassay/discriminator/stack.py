@@ -41,12 +41,15 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator import structure, training_text
 from textassay.discriminator.base import (
+    FIT,
+    MOST_FITTED,
     BaseDiscriminator,
     Pair,
     Part,
     Pool,
     Scores,
     balanced_cross_entropy,
+    drawn,
     log_probs_column,
     setting,
 )
@@ -75,8 +78,6 @@ Mask = npt.NDArray[np.bool_]
 _MOST_SCALES = 4.0  # bent columns are cut so many standard deviations from their mean: products have no long tails
 _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of the quartiles beyond these
 
-MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
-FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 _N_LENGTHS = 2  # columns
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
 # Columns that may come with texts, in this order.
@@ -164,8 +165,8 @@ class StackDiscriminator(BaseDiscriminator):
         skips = None if skip_texts is None else SkipCounts(skip_texts, sides)
         if skips is not None:
             skips.count(train.numbers)
-        drawn = _drawn(train, self.most_fitted)
-        features, columns, is_real = self._describe(counts, skips, train, drawn, column)
+        is_drawn = drawn(map(len, train.rows), self.most_fitted, "stack", "top")
+        features, columns, is_real = self._describe(counts, skips, train, is_drawn, column)
         settings = [(c, bend) for bend in self.bends for c in self.grid]
 
         def path(bend: float) -> list[DenseLogistic]:
@@ -183,12 +184,12 @@ class StackDiscriminator(BaseDiscriminator):
         if skips is not None:
             skips.count(valid.numbers)
         everything = train.joined(valid)
-        drawn = _drawn(everything, self.most_fitted)
-        features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
+        is_drawn = drawn(map(len, everything.rows), self.most_fitted, "stack", "top")
+        features, columns, is_real = self._describe(counts, skips, everything, is_drawn, column)
         n_columns, of_top = features.used(bend)
         top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, start=start, **of_top)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
-        if not drawn.all():
+        if not is_drawn.all():
             chosen[FIT] = self.most_fitted
         return _Stack(features, top, valid_scores), chosen
 
@@ -211,17 +212,6 @@ def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTe
 
 def _repeated_skips(real: Corpus, generated: Corpus) -> SkipTexts:
     return SkipTexts.repeated([mark_ends(real), mark_ends(generated)])
-
-
-def _drawn(train: Part, most: int) -> Mask:
-    """Return which texts are drawn to fit the top, at most `most` a side, real ones first."""
-    masks = []
-    for side, rows in zip(("real", "generated"), train.rows, strict=True):
-        mask = np.ones(len(rows), dtype=np.bool_)
-        if len(rows) > most:
-            mask[stream(0, "stack", "top", side).permutation(len(rows))[most:]] = False
-        masks.append(mask)
-    return np.concatenate(masks)
 
 
 @dataclass(frozen=True)

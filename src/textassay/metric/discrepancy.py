@@ -23,6 +23,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.structure import TextKind, TextUnit, text_kind, unit_of
 from textassay.discriminator.base import (
+    FIT,
     Discriminator,
     log_probs_column,
     reads_log_probs,
@@ -48,7 +49,6 @@ from textassay.discriminator.cross_fitting import (
     score_folds,
     spread_between_classifiers,
 )
-from textassay.discriminator.stack import FIT
 from textassay.discriminator.structure import with_structure
 from textassay.discriminator.training_text import TrainingText
 from textassay.embedding.encoder import Encoder
