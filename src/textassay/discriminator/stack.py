@@ -201,13 +201,15 @@ class StackDiscriminator(BaseDiscriminator):
 
 
 def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTexts:
+    drop_pages()  # of what was read before
     offsets = np.concatenate([side.offsets[first:] for side, first in ((real, 0), (generated, 1))])
     offsets[len(real) + 1 :] += real.offsets[-1]
     offsets += 2 * np.arange(len(offsets))  # with both ends
-    tokens = np.concatenate([mark_ends(side).tokens for side in (real, generated)])
-    texts = NgramTexts.repeated(tokens, offsets, max_order=max_order)
+    tokens = np.empty(offsets[-1], dtype=np.int32)
+    tokens[: offsets[len(real)]] = mark_ends(real).tokens
+    tokens[offsets[len(real)] :] = mark_ends(generated).tokens
     drop_pages()
-    return texts
+    return NgramTexts.repeated(tokens, offsets, max_order=max_order)
 
 
 def _repeated_skips(real: Corpus, generated: Corpus) -> SkipTexts:
