@@ -55,8 +55,8 @@ def test_headline_is_the_first_metric_with_a_direction_and_a_value() -> None:
 def test_one_best_is_named_with_value_interval_and_floor() -> None:
     text = " ".join(answer(Digest(make_comparison(("a", "b", "c")))))
     assert text.startswith("a is closest to the real text by dd: 0.2")
-    assert "rank 1 of 3; c is last at 0.6" in text
-    assert "real text against real text scores 0.0" in text
+    assert "rank 1 of 3. c is last at 0.6" in text
+    assert "For comparison: real text against itself 0.0" in text
     assert "The text of every generator can be told from real text" in text
 
 
@@ -65,8 +65,8 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     shared = _with_ranks(comparison, "dd", {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)})
     text = answer(Digest(shared))[0]
     assert "a (0.1" in text
-    assert "come first by dd: which of them is closest is not clear, they may differ by up to 0.1" in text
-    assert "last, in no clear order, are c and d" in text
+    assert "come first by dd. Which of them is closest is not clear: they may differ by up to 0.1" in text
+    assert "Last, in no clear order, are c and d" in text
     assert "is last" not in text
 
 
@@ -75,14 +75,14 @@ def test_many_in_first_place_are_counted() -> None:
     ranks = {name: (1, 11) if place < 11 else (12, 12) for place, name in enumerate(names)}
     text = answer(Digest(_with_ranks(make_comparison(names), "dd", ranks)))[0]
     assert re.match(
-        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd: which of them is closest is not", text
+        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd. Which of them is closest is not", text
     )
 
 
 def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
-    assert answer(tied)[0].startswith("No two of the 3 generators are separated by dd")
+    assert answer(tied)[0].startswith("No two of 3 generators are separated by dd.")
     assert tied.marked("dd") == frozenset()
 
 
@@ -318,7 +318,7 @@ def test_the_command_asks_for_features_that_were_given() -> None:
 
 def test_held_out_real_text_is_part_of_the_answer() -> None:
     text = answer(Digest(make_comparison(("a",), heldout=True)))[0]
-    assert re.search(r"real text against real text scores 0\.0\d+, held-out real text 0\.0\d+\.$", text)
+    assert re.search(r"real text against itself 0\.0\d+, held-out real text 0\.0\d+\.$", text)
 
 
 def _small(comparison: Comparison, generator: str, metric: str, *, matched: float, floor: float) -> Comparison:

@@ -17,7 +17,7 @@ from textassay.estimate import Estimate
 from textassay.inspection.document import inspection_document
 from textassay.inspection.finding import Findings
 from textassay.report.terminal import print_document
-from textassay.report.text import number
+from textassay.report.text import clause, number
 
 
 def _render(
@@ -125,23 +125,38 @@ def test_warnings_of_metrics_that_are_not_shown_are_left_to_the_whole_report() -
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_warnings_are_whole_with_what_to_do_and_what_is_left_out_is_counted(width: int) -> None:
+def test_warnings_take_a_line_each_and_what_is_left_out_is_counted(width: int) -> None:
     long = f"texts of a are odd: {'very ' * 80}odd; give other ones"
     findings = make_findings(("a", "b"))
     comparison = replace(make_comparison(("a", "b"), findings=findings), warnings=(long,))
-    told = " ".join(_render(comparison, width, whole=False).split())
-    assert long in told
-    assert f"Also: b (9,110). {findings[1].remedy}" in told
-    assert "…" not in told.split("Warnings")[1].split("generator")[0]
-    assert "more warning" not in told
+    screen = _render(comparison, width, whole=False)
+    lines = screen.split("Warnings, which may explain this\n")[1].split("\n\n")[0].splitlines()
+    assert lines[0].rstrip() == "  · glued punctuation: a 91 % and b 91 %; real text 0.1 %"
+    assert [line.lstrip()[0] for line in lines] == ["·"] * len(lines)
+    assert lines[-1].rstrip().startswith("  · texts of a are odd")
+    assert "and what to do about warnings: --all" in " ".join(screen.split())
+    whole = " ".join(_render(comparison, width).split())
+    assert long in whole
+    assert findings[1].remedy in whole
     kinds = tuple(replace(findings[1], kind=f"kind-{n}", message=f"problem {n}") for n in range(5))
     told = " ".join(_render(replace(comparison, findings=kinds), width, whole=False).split())
-    assert "and 2 more" in told
-    assert "All 15 metrics, pairs and notes, 2 more warnings: --all" in told
+    assert "and what to do about warnings, 2 more warnings: --all" in told
     many = tuple(replace(findings[1], generator=f"g{n}") for n in range(9))
-    assert "Also: g1 (9,120), g2 (9,120), g3 (9,120), g4 (9,120) and 4 more." in " ".join(
-        _render(replace(comparison, findings=many), width, whole=False).split()
-    )
+    told = _render(replace(comparison, findings=many), 120, whole=False)
+    assert "glued punctuation: g0 91 %, g1 91 %, g2 91 %, g3 91 % and 5 more; real text 0.1 %" in told
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (99, "the sides differ (a 2; b 3), which moves dd, bleu; give as many"),
+        (45, "the sides differ (a 2; b 3)"),
+        (26, "the sides differ"),
+        (12, "the sides …"),
+    ],
+)
+def test_a_sentence_is_cut_where_a_clause_ends(width: int, shown: str) -> None:
+    assert clause("the sides differ (a 2; b 3), which moves dd, bleu; give as many", width) == shown
 
 
 def test_sentences_of_the_answer_that_do_not_fit_are_counted() -> None:
@@ -157,7 +172,7 @@ def test_sentences_of_the_answer_that_do_not_fit_are_counted() -> None:
 
 
 def test_the_size_at_which_values_stand_is_said_beside_them() -> None:
-    screen = " ".join(_render(make_comparison(("a", "b")), 120, whole=False).split())
+    screen = " ".join(_render(make_comparison(("a", "b")), 120).split())
     assert "values are at the size of (real); values of dd are of all texts, as guessing is 0 at any size" in screen
     assert "(real): one half of the real text against the other (5,000 a side)" in screen
     assert "marks and ranks of ↓ and ↑ go by all texts" in screen
@@ -173,10 +188,10 @@ def test_why_values_of_all_texts_stand_beside_the_floor_is_true_of_each() -> Non
     unmoved = tuple(
         replace(one, size_sensitive=False) if one.metric.startswith("bleu") else one for one in comparison.results
     )
-    told = " ".join(_render(replace(comparison, results=unmoved), 120, whole=False).split())
+    told = " ".join(_render(replace(comparison, results=unmoved), 120).split())
     assert "values of bleu are of all texts, as size does not move them" in told
     alone = tuple(replace(one, matched=None) if one.metric != "dd" else one for one in comparison.results)
-    told = " ".join(_render(replace(comparison, results=alone), 120, whole=False).split())
+    told = " ".join(_render(replace(comparison, results=alone), 120).split())
     assert "values of bleu, self-bleu, length and distinct-n are of all texts, as there are none at the size of" in told
 
 

@@ -56,13 +56,13 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     )
 
 
-def answer(digest: Digest) -> tuple[str, ...]:
-    """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees.
+def answer(digest: Digest, *, with_warnings: bool = True) -> tuple[str, ...]:
+    """Return the paragraphs that answer: which is closest, could it be luck, does any pass for real, who disagrees.
 
-    The first paragraph names the warnings that may explain the numbers.
+    The first one names the warnings that may explain the numbers, unless these follow.
     """
     metric = digest.headline
-    explained = _explained(digest)
+    explained = _explained(digest) if with_warnings else ""
     if metric is None:
         return (f"No metric that has a direction could be computed.{explained}", *_missing(digest))
     first, *others = *_missing(digest), _closest(digest, metric)
@@ -213,22 +213,24 @@ def _closest(digest: Digest, metric: str) -> str:
             return ""
         return f"{number(estimate.value, places)} {interval(estimate.interval, places)}".strip()
 
-    rows = {FLOOR: "real text against real text scores", HELDOUT: "held-out real text", TRAIN: "the training text"}
+    rows = {FLOOR: "real text against itself", HELDOUT: "held-out real text", TRAIN: "the training text"}
     known = {what: digest.value(name, metric) for name, what in rows.items()}
-    against = ", ".join(f"{what} {number(value, places)}" for what, value in known.items() if value is not None)
-    against = f"; {against}" if against else ""
+    scores = [f"{what} {number(value, places)}" for what, value in known.items() if value is not None]
+    against = f" For comparison: {', '.join(scores)}." if scores else ""
     measured = [generator for generator in digest.order if digest.value(generator, metric) is not None]
     if len(measured) == 1:
-        return f"{measured[0]} scores {cell(measured[0])} by {metric}{against}."
+        return f"{measured[0]} scores {cell(measured[0])} by {metric}.{against}"
     superlative = "best" if digest.better(metric) == "higher" else "closest to the real text"
     first = [generator for generator in measured if generator in digest.marked(metric)]
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
-            told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
-            return f"{told}: {_open_order(digest, metric, measured)}."
+            whose = (
+                f"{join_words(measured)} are not" if len(measured) == 2 else f"No two of {len(measured)} generators are"
+            )
+            return f"{whose} separated by {metric}. {_open_order(digest, metric, measured)}.{against}"
         return (
-            f"{measured[0]} has the best value by {metric}: {cell(measured[0])}{against}; whether it is {superlative} "
-            "is not clear, since its differences from the others have no intervals."
+            f"{measured[0]} has the best value by {metric}: {cell(measured[0])}. Whether it is {superlative} "
+            f"is not clear, since its differences from the others have no intervals.{against}"
         )
     if len(first) == 1:
         text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
@@ -236,39 +238,39 @@ def _closest(digest: Digest, metric: str) -> str:
         cells = [f"{generator} ({number(digest.value(generator, metric), places)})" for generator in first]
         if len(first) > _MOST_FIRST:
             cells = [f"{len(first)} generators, {cells[0]} to {cells[-1]},"]
-        text = f"{join_words(cells)} come first by {metric}: {_open_order(digest, metric, first)}"
+        text = f"{join_words(cells)} come first by {metric}. {_open_order(digest, metric, first)}"
     last = [generator for generator in measured if digest.is_last(generator, metric)]
     values = join_words([number(digest.value(generator, metric), places) for generator in last])
     if len(measured) > 2 and last == measured[-1:]:
-        text += f"; {last[0]} is last at {values}"
+        text += f". {last[0]} is last at {values}"
     elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
-        text += f"; last, in no clear order, are {join_words(last)} at {values}"
-    return f"{text}{against}."
+        text += f". Last, in no clear order, are {join_words(last)} at {values}"
+    return f"{text}.{against}"
 
 
 def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
-    """Return what is said of generators that are not separated: how much they may differ, and what would tell."""
+    """Return sentences on generators that are not separated, without the last full stop: how much they may differ."""
     level = digest.comparison.level
     found = [pair for pair in digest.pairs(metric) if {pair.a, pair.b} <= set(generators) and pair.low is not None]
     known = [(pair, pair.difference, pair.low, pair.high) for pair in found if pair.difference is not None]
     if not known:
-        return "which of them is closest is not clear"
+        return "Which of them is closest is not clear"
     places = digest.places(metric)
     margin = digest.margin(metric)
     most = max(max(abs(low), abs(high)) for _, _, low, high in known if low is not None and high is not None)
     if margin is not None and most <= margin:
-        return f"they differ by {number(most, places)} at most"
+        return f"They differ by {number(most, places)} at most"
     pair, difference, low, high = max(known, key=lambda item: abs(item[1]))
     assert low is not None
     assert high is not None
-    told = f"which of them is closest is not clear, they may differ by up to {number(most, places)}"
+    told = f"Which of them is closest is not clear: they may differ by up to {number(most, places)}"
     n = min((size for name in (pair.a, pair.b) if (size := digest.size(name)) is not None), default=0)
     n_tests = max(1, len(digest.pairs(metric)))
     more = more_sentences(difference, (high - low) / 2, n, level=level, margin=margin, n_tests=n_tests)
     if more is None:
         return told
     whom = f" between {pair.a} and {pair.b}" if len(generators) > 2 else ""
-    return f"{told}; {more[0]} would show a difference of {number(more[1], places)}{whom}"
+    return f"{told}. {more[0][0].upper()}{more[0][1:]} would show a difference of {number(more[1], places)}{whom}"
 
 
 def _tokens(digest: Digest) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from rich.console import Console
 
 from textassay.comparison.answer_sentences import answer, command_line, scope
-from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, PairDifference
 from textassay.comparison.digest import Digest
 from textassay.comparison.draw_document import drawn_section
 from textassay.comparison.equivalence_document import equivalence_section
@@ -78,6 +78,7 @@ from textassay.report.terminal import memory_console, printed, shown_columns
 from textassay.report.text import (
     MISSING,
     NOT_VALID,
+    clause,
     count,
     counted,
     decimals,
@@ -111,7 +112,7 @@ _OWN_FIGURES = tuple(
                  "ranks", "roc-", "scores-")
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
-_LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 12, 4, 3
+_LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 6, 4, 3
 _MOST_VERDICTS = 12
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _LEAST_PHRASE = 12  # characters
@@ -193,25 +194,26 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
     On a `console` the legend explains those columns of the main table for which there is room.
     """
     digest = Digest(comparison)
-    first, *others = answer(digest)
+    first, *others = answer(digest, with_warnings=False)
     kept: list[str] = []
     for sentence in others:
         if len(" ".join([first, *kept, sentence])) <= _ANSWER_LINES * _LINE:
             kept.append(sentence)
-    messages = warning_messages(digest)
-    n_more, n_unsaid = max(0, len(messages) - _MOST_WARNINGS), len(others) - len(kept)
+    warnings = brief_warnings(digest, 80 if console is None else console.width)
+    n_more, n_unsaid = max(0, len(warnings) - _MOST_WARNINGS), len(others) - len(kept)
     table, shown = main_metrics_table(digest, fits=True), main_table(digest)
     if table is not None and console is not None:
         n_left_out = len(table.columns) - len(shown_columns(table, console))
         shown = shown[: max(1, len(shown) - n_left_out)]
     n_metrics = len(digest.metrics)
     everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
+    everything += ", and what to do about warnings" if warnings else ""
     everything += f", {counted(n_more, 'more warning')}" if n_more else ""
     everything += f", {counted(n_unsaid, 'more sentence')} of the answer" if n_unsaid else ""
     shown_sections = sections(
         equivalence_section(digest, most=_MOST_VERDICTS),
-        section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(f"and {n_more} more" if n_more else "")),
-        section("", table, *(notes(legend(digest, shown)) if shown else ())),
+        section("Warnings, which may explain this", *items(warnings[:_MOST_WARNINGS])),
+        section("", table, *(notes(brief_legend(digest, shown)) if shown else ())),
         _giveaways(digest, 80 if console is None else console.width),
         section("", *notes(_sizes_told(digest), f"{everything}: {where}")),
     )
@@ -372,17 +374,46 @@ def warning_messages(digest: Digest) -> list[str]:
     does not have.
     """
     messages = []
-    for group in group_findings(digest.comparison.findings):
-        if group[0].severity == "warning":
-            others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
-            messages.append(_message(f"{group[0].generator}: {_with_pairs(group[0])}", others, group[0].remedy))
+    for group in _grouped_findings(digest):
+        others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
+        messages.append(_message(f"{group[0].generator}: {_with_pairs(group[0])}", others, group[0].remedy))
+    return messages + [_message(warning, subjects) for warning, subjects in _warnings_of_metrics(digest)]
+
+
+def brief_warnings(digest: Digest, width: int) -> list[str]:
+    """Return the warnings of `warning_messages` without what to do, each in one line of `width`."""
+    room = width - 4  # beside the sign of an item
+    lines = []
+    for group in _grouped_findings(digest):
+        real = ""
+        if are_counted := all(one.n_generated and one.n_real and one.kind != "dependent-texts" for one in group):
+            real = f"; real text {_percent(group[0].count_real / group[0].n_real)}"
+        shares = [f" {_percent(one.count_generated / one.n_generated)}" if are_counted else "" for one in group]
+        named = [f"{one.generator}{share}" for one, share in zip(group, shares, strict=True)]
+        more = [f"{len(group) - _MOST_NAMED} more"] if len(group) > _MOST_NAMED else []
+        lines.append(
+            shorten(f"{group[0].kind.replace('-', ' ')}: {join_words([*named[:_MOST_NAMED], *more])}{real}", room)
+        )
+    for warning, subjects in _warnings_of_metrics(digest):
+        also = f" (also {join_words(subjects)})" if subjects else ""
+        lines.append(clause(warning, room - len(also)) + also if len(also) < room // 2 else clause(warning, room))
+    return lines
+
+
+def _grouped_findings(digest: Digest) -> list[tuple[Finding, ...]]:
+    return [group for group in group_findings(digest.comparison.findings) if group[0].severity == "warning"]
+
+
+def _warnings_of_metrics(digest: Digest) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the warnings of metrics that the main table has, or of none, and what else each is of."""
     shown = {family_of(metric) for metric in main_table(digest)}
+    kept = []
     for warning, subjects in digest.grouped_warnings():
         words = {*warning.replace(":", " ").replace(",", " ").split(), *subjects}
         about = {family_of(word) for word in words} & {family_of(metric) for metric in digest.metrics}
         if not about or about & shown:
-            messages.append(_message(warning, subjects))
-    return messages
+            kept.append((warning, subjects))
+    return kept
 
 
 def _with_pairs(finding: Finding) -> str:
@@ -401,6 +432,17 @@ def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
     if rows:
         parts += [digest.floor_note] * (FLOOR in digest.floors)
         parts += [digest.train_note.rstrip(".")] if digest.train_note else []
+    return f"{'; '.join([*parts, *_units(digest, metrics)])}."
+
+
+def brief_legend(digest: Digest, metrics: Sequence[str]) -> str:
+    """Return what the signs of a table mean, and what its rows of reference are."""
+    arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
+    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
+    parts += ["* none is significantly better"] * any(map(digest.marked, metrics))
+    parts += [f"{FLOOR}: half of the real text against the other half"] * (FLOOR in digest.floors)
+    parts += [f"{TRAIN}: the training text"] * bool(digest.train_note)
     return f"{'; '.join([*parts, *_units(digest, metrics)])}."
 
 

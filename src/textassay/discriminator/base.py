@@ -33,7 +33,7 @@ Pair = tuple[Corpus, Corpus]  # (real, generated)
 Scores = tuple[FloatArray, FloatArray]  # of real and generated texts
 T = TypeVar("T")
 
-MOST_FITTED = 250_000  # texts a side to which weights are fitted; all others are scored alone
+MOST_FITTED = 120_000  # texts a side to which weights are fitted; all others are scored alone
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm

@@ -202,8 +202,8 @@ def dd(
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
         From 20,000 texts of the smaller side on, a transformer joins at ``"max"`` where there is a GPU: the signature
         then has ``clf_for``.
-        All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
-        training texts a side, and the signature says ``fit=250000``.
+        All text is counted; from 150,000 texts a side on, weights are fitted to 120,000 drawn
+        training texts a side, and the signature says ``fit=120000``.
     folds
         Cross-fitting folds; 1 tests a tenth of each side once.
     repeats

@@ -159,6 +159,15 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - 3 - tail].rstrip()} … {text[len(text) - tail :].lstrip()}"
 
 
+def clause(text: str, width: int) -> str:
+    """Return the beginning of a sentence in at most `width` characters: up to its last end of a clause, or word."""
+    if len(text) <= width:
+        return text
+    starts = [text[: match.start()] for match in re.finditer(r"[;:.] | \(|(?<=\)), ", text[: width + 2])]
+    whole = [start for start in starts if width // 3 < len(start) <= width and start.count("(") == start.count(")")]
+    return whole[-1] if whole else f"{text[: width - 2].rsplit(' ', 1)[0]} …"
+
+
 def excerpt(text: str, width: int, phrases: Sequence[str] = ()) -> str:
     """Return `text` in at most `width` characters, cut at spaces around the first of `phrases` that it holds.
 
