@@ -30,7 +30,7 @@ def main() -> None:
     monitors = ta.loop_monitors(monitor, lambda n, seed: lstm.sample(n, seed=seed))
     lstm.fit(arguments.train, arguments.valid, monitors=monitors)
     print(monitor.to_frame().pivot(index="step", columns="metric", values="value").to_string())
-    for drawing in ta.draw_monitor(monitor.to_frame()):
+    for drawing in ta.draw_monitor(monitor.rows()):
         (arguments.out / drawing.file_name).write_text(drawing.svg, encoding="utf-8")
         print(f"{drawing.file_name}: {drawing.description}")
 
