@@ -31,7 +31,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, Pair
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.display import Displayed, columns_from
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, MissingExtraError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 from textassay.execution.threads import parallel_map
 from textassay.resampling.proportions import wilson_interval
@@ -154,9 +154,13 @@ def accuracy_table(evaluations: Sequence[MetaEvaluation]) -> "pd.DataFrame":
     ------
     OptionError
         If there is none, two have one name and kind, or the generators differ.
+    MissingExtraError
+        If pandas is not installed.
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise MissingExtraError("accuracy_table", "pandas") from None
     names = [f"{one.name} ({one.kind})" for one in evaluations]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"a table needs evaluators, each once, got {', '.join(names) or 'none'}")
