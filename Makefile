@@ -17,7 +17,7 @@ ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
 .PHONY: $(VENV)/.core $(VENV)/.dev
 endif
 
-.PHONY: help demo test test-slow test-alone alone test-lowest lint types docs check gpu-check coverage-list build clean
+.PHONY: help demo test test-slow test-alone alone test-lowest lint types docs check gpu-check coverage-list release-check release-tools build clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -54,7 +54,7 @@ test-lowest: $(VENV)/.dev ## the same and some tests, with the lowest versions t
 	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --requirements pyproject.toml
 	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --no-deps .
 	.venv-lowest/bin/python tests/support/every_command.py
-	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python hypothesis polars pyarrow pytest
+	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python hypothesis pandas==2.2.1 polars pyarrow pytest
 	.venv-lowest/bin/python -m pytest -q -m "not slow" --ignore tests/report/test_csv_files.py --ignore tests/report/test_narrow_terminals.py $(LOWEST)
 
 lint: $(VENV)/.dev ## check style, formatting and which room imports which
@@ -79,11 +79,23 @@ gpu-check: $(VENV)/.dev ## on a machine with a GPU: print a table of what only i
 coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no test proves
 	@$(VENV)/bin/python tests/support/coverage_list.py
 
+# In the repository the address is not known: the release workflow gives that of the repository which it runs in.
+ADDRESS ?= https://example.org/textassay
+RELEASE_TOOLS := build hatchling twine 'readme-renderer[md]'
+
+release-check: ## prove that what would be published is right: build, look, install alone, run the demo; publishes nothing
+	@rm -rf .venv-release
+	@$(MAKE) --no-print-directory VENV=.venv-release release-tools
+	.venv-release/bin/python .ci/release.py check --address $(ADDRESS)
+
+release-tools: $(VENV)/bin/python
+	@$(INSTALL) $(RELEASE_TOOLS)
+
 build: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(RUN) build --no-isolation --outdir dist .
 
 clean: ## remove the environment and everything that was made
-	rm -rf $(VENV) .venv-alone .venv-lowest site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-alone .venv-lowest .venv-release site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -29,8 +29,8 @@ def main() -> None:
     monitor = ta.TextMonitor(valid, metrics=arguments.metrics, n=arguments.n, keep=arguments.out / "monitor.jsonl")
     monitors = ta.loop_monitors(monitor, lambda n, seed: lstm.sample(n, seed=seed))
     lstm.fit(arguments.train, arguments.valid, monitors=monitors)
-    print(monitor.to_frame().pivot(index="step", columns="metric", values="value").to_string())
-    for drawing in ta.draw_monitor(monitor.to_frame()):
+    print(monitor)
+    for drawing in ta.draw_monitor(monitor.rows()):
         (arguments.out / drawing.file_name).write_text(drawing.svg, encoding="utf-8")
         print(f"{drawing.file_name}: {drawing.description}")
 

@@ -118,9 +118,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr(fsspec.core, "url_to_fs", missing)
-    with pytest.raises(
-        MissingExtraError, match=r"s3:// needs the 'remote' extra: in the clone, pip install '\.\[remote\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"s3:// needs the 'remote' extra: pip install 'textassay\[remote\]'"):
         read_texts("s3://bucket/a.txt")
 
 
@@ -159,7 +157,7 @@ def test_a_text_is_not_kept_twice_and_read_in_parts(memory: str, monkeypatch: py
 
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3_server.Store]:
-    pytest.importorskip("s3fs", reason="s3fs is not installed: pip install '.[remote]'")
+    pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'textassay[remote]'")
     with s3_server.serve() as (store, environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)

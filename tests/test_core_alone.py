@@ -14,7 +14,7 @@ import importlib, importlib.metadata, json, sys
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("textassay_lab", "torch", "transformers"):
+        if name.partition(".")[0] in ("textassay_lab", "pandas", "torch", "transformers"):
             raise ModuleNotFoundError(f"{name} is absent here", name=name)
 
 sys.meta_path.insert(0, Absent())
@@ -34,6 +34,11 @@ from made_up import sentences
 
 made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False)
 assert made.best("dd") == ("near",), made
+assert ta.length(sentences(60, 1), sentences(60, 2)).to_frame("polars").shape == (1, 11)
+try:
+    made.to_frame()
+except ta.TextassayError as error:
+    print(error)
 assert "judge" not in dir(ta) and "Stack" in dir(ta.discriminators) and "Cnn" not in dir(ta.discriminators)
 try:
     ta.compare({"model": "random-lstm:1"}, sentences(20, 1))
@@ -55,7 +60,9 @@ def test_every_module_of_the_core_can_be_imported() -> None:
 
 
 def test_it_compares_and_says_what_it_lacks() -> None:
-    assert "needs textassay's laboratory" in _alone(COMPARE)
+    said = _alone(COMPARE)
+    assert "needs textassay's laboratory" in said
+    assert "to_frame('pandas') needs the 'pandas' extra" in said
 
 
 def test_its_commands_are_there() -> None:

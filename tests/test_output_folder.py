@@ -263,7 +263,7 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def s3() -> Iterator[tuple[s3_server.Store, dict[str, str]]]:
-    pytest.importorskip("s3fs", reason="s3fs is not installed: pip install '.[remote]'")
+    pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'textassay[remote]'")
     with s3_server.serve() as served:
         served[0].objects["texts/real.txt"] = "".join(f"{text}\n" for text in REAL).encode()
         served[0].objects["texts/made.txt"] = "".join(f"{text}\n" for text in MADE).encode()

@@ -3,14 +3,17 @@
 The rooms of results come before that of reports, or name it lazily, so it is imported here only when needed.
 """
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args, overload
+
+from textassay.errors import MissingExtraError, MissingLibraryError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Library = Literal["pandas", "polars", "pyarrow"]
 _LONGEST = 140  # characters of a result in one line
 
 
@@ -54,10 +57,36 @@ class Displayed:
     def _repr_html_(self) -> str:
         return str(_shown("as_html")(self))
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the numbers as a data frame in full precision; the page on integrations lists the columns."""
-        frame: pd.DataFrame = _shown("as_frame")(self)
-        return frame
+    @overload
+    def to_frame(self, library: Literal["pandas"] = "pandas") -> "pd.DataFrame": ...
+
+    @overload
+    def to_frame(self, library: Library) -> Any: ...
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return the numbers as a data frame of a library, in full precision.
+
+        Parameters
+        ----------
+        library
+            "pandas", "polars" or "pyarrow".
+
+        Returns
+        -------
+        DataFrame
+            The page on integrations lists the columns. Of pyarrow, a table. What is missing is None or NaN.
+
+        Raises
+        ------
+        MissingExtraError
+            If the library is not installed.
+        """
+        return data_frame(self._columns(), library)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return the numbers by column: the table of the result's CSV file, else all that its `to_dict` has."""
+        columns: dict[str, list[Any]] = _shown("as_columns")(self)
+        return columns
 
     def plot(self) -> Drawing:
         """Return the first figure of the report: a notebook shows it, its `svg` is the drawing for a file.
@@ -69,6 +98,35 @@ class Displayed:
         """
         drawing: Drawing = _shown("lead_figure")(self)
         return drawing
+
+
+def data_frame(columns: Mapping[str, Sequence[Any]], library: Library) -> Any:
+    """Return columns of equal length as a data frame of pandas or polars, or as a table of pyarrow."""
+    if library not in get_args(Library):
+        raise unknown_name("library", library, get_args(Library))
+    try:
+        if library == "pandas":
+            is_empty = not any(map(len, columns.values()))
+            return import_module("pandas").DataFrame(columns, dtype=object if is_empty else None)
+        import_module(library)
+    except ModuleNotFoundError as error:
+        if library == "polars":
+            raise MissingLibraryError("to_frame('polars')", "polars") from error
+        raise MissingExtraError(f"to_frame('{library}')", {"pyarrow": "parquet"}.get(library, library)) from error
+    import narwhals as nw
+
+    return nw.from_dict({name: _of_one_type(values) for name, values in columns.items()}, backend=library).to_native()
+
+
+def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
+    """Return numbers as floats where any is, which these libraries want."""
+    has_floats = any(isinstance(value, float) for value in values)
+    return [float(value) if isinstance(value, int) else value for value in values] if has_floats else values
+
+
+def columns_from(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns that `names` names of `rows`; what a row lacks is None."""
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _short(value: Any) -> str:

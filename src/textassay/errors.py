@@ -58,13 +58,14 @@ class MissingExtraError(TextassayError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs the '{extra}' extra: in the clone, pip install '.[{extra}]'")
+        super().__init__(f"{feature} needs the '{extra}' extra: pip install 'textassay[{extra}]'")
 
 
 # What extras bring, where it may be missing first where something is used
 _BROUGHT_BY = {
     **dict.fromkeys(("safetensors", "tokenizers", "torch", "transformers"), "neural"),
     **dict.fromkeys(("fastapi", "sqlalchemy", "uvicorn"), "human"),
+    "pandas": "pandas",
     "pyarrow": "parquet",
     "sacrebleu": "translation",
 }

@@ -3,19 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.display import Displayed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from textassay.display import Displayed, columns_from
 
 Better = Literal["lower", "higher", "closer", "neither"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+_NUMBERS = ("value", "low", "high", "level")
+_COLUMNS = ("metric", *_NUMBERS, "interval_method", "unit", "better", "n_generated", "n_real", "signature")
 
 
 @dataclass(frozen=True)
@@ -126,15 +125,10 @@ class Estimate(Displayed):
     def __hash__(self) -> int:
         return hash((self.metric, self.value, self.signature))
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the estimate as one row in full precision."""
-        import pandas as pd
-
-        row = self.to_dict()
-        names = ("metric", "value", "low", "high", "level", "interval_method", "unit", "better")
-        kept = {name: row[name] for name in names} | {key: self.sizes.get(key) for key in ("n_generated", "n_real")}
-        frame = pd.DataFrame([{**kept, "signature": row["signature"]}])
-        return frame.astype(dict.fromkeys(("value", "low", "high", "level"), float))
+    def _columns(self) -> dict[str, list[Any]]:
+        row = {**self.to_dict(), **{key: self.sizes.get(key) for key in ("n_generated", "n_real")}}
+        numbers = {name: math.nan if row[name] is None else float(row[name]) for name in _NUMBERS}
+        return columns_from([{**row, **numbers}], _COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; NaN and infinite values become None."""

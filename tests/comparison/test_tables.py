@@ -10,7 +10,7 @@ import pytest
 from made_up_comparisons import METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.document import RESULT_COLUMNS, comparison_markdown, results_record
-from textassay.comparison.runs_table import runs_frame, runs_table
+from textassay.comparison.runs_table import over_runs, runs_table
 from textassay.errors import OptionError
 from textassay.report.files import to_csv
 
@@ -78,33 +78,33 @@ def test_markdown_tells_what_gives_them_away() -> None:
 @pytest.mark.feature("A-11")
 def test_table_over_runs_carries_mean_and_spread() -> None:
     runs = [make_comparison(("a", "b"), seed=seed) for seed in range(5)]
-    frame = runs_frame(runs).set_index(["generator", "metric"])
+    cells = over_runs(runs)
     values = [_value(run, "a", "dd") for run in runs]
     mean = sum(values) / 5
     spread = math.sqrt(sum((value - mean) ** 2 for value in values) / 4)
-    assert frame.loc[("a", "dd"), "mean"] == pytest.approx(mean, rel=1e-12)
-    assert frame.loc[("a", "dd"), "sd"] == pytest.approx(spread, rel=1e-12)
-    assert frame.loc[("a", "dd"), "n_runs"] == 5
+    assert cells["a", "dd"].mean == pytest.approx(mean, rel=1e-12)
+    assert cells["a", "dd"].sd == pytest.approx(spread, rel=1e-12)
+    assert cells["a", "dd"].n_runs == 5
     table = runs_table(runs).splitlines()
-    cells = next(line for line in table if line.startswith("| a |")).split("|")
-    assert cells[2].strip() == f"{mean:.3f} ± {spread:.3f}"
+    shown = next(line for line in table if line.startswith("| a |")).split("|")
+    assert shown[2].strip() == f"{mean:.3f} ± {spread:.3f}"
     assert any(line.startswith(f"| {FLOOR} |") for line in table)
     assert "5 runs" in table[-1]
 
 
 def test_table_over_runs_counts_only_runs_with_a_value() -> None:
     whole, gone = make_comparison(("a", "b")), make_comparison(("a", "b"), seed=1, missing=True)
-    frame = runs_frame([whole, gone]).set_index(["generator", "metric"])
-    assert frame.loc[("b", "length"), "n_runs"] == 1
-    assert np.isnan(frame["sd"][("b", "length")])
+    cells = over_runs([whole, gone])
+    assert cells["b", "length"].n_runs == 1
+    assert np.isnan(cells["b", "length"].sd)
     assert " ± " not in next(line for line in runs_table([whole]).splitlines() if line.startswith("| a |"))
 
 
 def test_runs_need_seeds_of_their_own() -> None:
     with pytest.raises(OptionError, match="its own seed, got 0, 0"):
-        runs_frame([make_comparison(), make_comparison()])
+        over_runs([make_comparison(), make_comparison()])
     with pytest.raises(OptionError, match="at least one"):
-        runs_frame([])
+        over_runs([])
 
 
 def _value(comparison: Comparison, generator: str, metric: str) -> float:

@@ -211,7 +211,7 @@ def test_a_member_whose_extra_is_missing_is_left_out_and_said(monkeypatch: pytes
     monkeypatch.setattr(catalog, "FAMILIES", {"max": (Member("logistic"), Member("net"))})
     assert make_family("max").name == "logistic"
     assert list(missing_members("max")) == ["net"]
-    assert "pip install '.[neural]'" in missing_members("max")["net"]
+    assert "pip install 'textassay[neural]'" in missing_members("max")["net"]
     registry["net"] = lambda: Oracle("net", 0.1)
     assert make_family("max").name == "best of logistic, net"
 

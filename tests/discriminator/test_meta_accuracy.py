@@ -78,7 +78,7 @@ def test_the_layout_of_table_4() -> None:
     assert list(table.columns) == ["svm (meta)", "naive-bayes (individual)"]
     assert table["svm (meta)"].tolist() == pytest.approx([0.75, 0, 0.6, 0.6, 0.6])
     frame = evaluation().to_frame()
-    assert list(frame.columns) == ["accuracy", "low", "high", "n_texts", "n_distinct"]
+    assert list(frame.columns) == ["generator", "accuracy", "low", "high", "n_texts", "n_distinct"]
     assert frame["n_texts"].tolist() == [4, 1, 10, 5, 5]
     with pytest.raises(OptionError, match="each once, got svm"):
         accuracy_table([evaluation(), evaluation()])

@@ -86,7 +86,7 @@ def test_a_cluster_that_nobody_serves_is_named_at_once(monkeypatch: pytest.Monke
 
 def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    said = r"^a cluster needs the 'ray' extra: in the clone, pip install"
+    said = r"^a cluster needs the 'ray' extra: pip install"
     with pytest.raises(MissingExtraError, match=said), cluster("auto"):
         pass
     with cluster(None):  # no cluster needs none

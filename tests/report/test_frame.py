@@ -2,14 +2,17 @@
 
 import math
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
+import narwhals as nw
 import pytest
 
 from made_up_comparisons import make_comparison, make_explanation, make_findings
 from textassay.comparison.planning import plan
-from textassay.display import Displayed
-from textassay.errors import InputError
+from textassay.display import Displayed, Library
+from textassay.errors import InputError, OptionError
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection.finding import Findings
 from textassay.report.show import document
@@ -30,7 +33,30 @@ RESULTS: dict[str, Displayed] = {
 @pytest.mark.parametrize("name", RESULTS)
 def test_columns_are_those_that_the_page_names(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.M)
-    assert list(RESULTS[name].to_frame().columns) == re.findall(r"`(\w+)`", row)
+    named = re.findall(r"`(\w+)`", row)
+    libraries: tuple[Library, ...] = ("pandas", "polars", "pyarrow")
+    first, *others = (nw.from_native(RESULTS[name].to_frame(library)) for library in libraries)
+    assert first.columns == named
+    for other in others:
+        assert other.columns == named
+        pairs = zip(first.to_dict(as_series=False).values(), other.to_dict(as_series=False).values(), strict=True)
+        assert all(_plain(ours) == _plain(theirs) for ours, theirs in pairs)
+
+
+def _plain(values: list[Any]) -> list[Any]:
+    return [None if value is None or value != value else value for value in values]
+
+
+MISSING = {"pandas": "'textassay.pandas.'", "polars": "polars", "pyarrow": "'textassay.parquet.'"}
+
+
+def test_a_library_that_is_unknown_or_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError, match="Valid: pandas, polars, pyarrow"):
+        ESTIMATE.to_frame("panda")  # type: ignore[call-overload]
+    for library, install in MISSING.items():
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ImportError, match=f"to_frame.'{library}'.* needs .*pip install {install}$"):
+            ESTIMATE.to_frame(library)  # type: ignore[call-overload]
 
 
 def test_an_estimate_is_one_row_in_full_precision() -> None:

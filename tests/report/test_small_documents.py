@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from documents import cell_of, column_of, table_of
@@ -52,9 +51,9 @@ def _training() -> Document:
     epochs = tuple(Epoch(number, 5 - 0.1 * number, -2.5 - abs(number - 3)) for number in range(1, 6))
     readings = tuple(Reading(step, step // 10, {"textassay/dd": 1 / step}) for step in (10, 20))
     monitored = Monitored(60, 60, {"textassay/dd": 0.01})
-    frame = pd.DataFrame([{"metric": "dd", "step": 10, "value": 0.1, "low": 0.08, "high": 0.12, "floor": 0.01}])
+    rows = [{"metric": "dd", "step": 10, "value": 0.1, "low": 0.08, "high": 0.12, "floor": 0.01}]
     training = Training(HOSTILE, 12, "whitespace", 5, TEXT, TEXT, 4.5, {}, epochs, readings, monitored)
-    return training_document(training, draw_monitor(frame))
+    return training_document(training, draw_monitor(rows))
 
 
 def _adversarial() -> Document:

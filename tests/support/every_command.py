@@ -27,6 +27,12 @@ things = [getattr(ta, name) for name in ta.__all__]
 for face in (ta.generators, ta.discriminators):
     things += [getattr(face, name) for name in face.__all__]
 assert len(things) > 100
+try:
+    ta.bleu(["a b c"] * 30, ["a b d"] * 30, order=2).to_frame()
+except ta.TextassayError as error:
+    assert "needs the 'pandas' extra" in str(error)
+else:
+    raise AssertionError("a data frame without pandas")
 """
 FILES = "--real real.txt a=other.txt b=more.txt"
 RUN_ELSEWHERE = {"demo"}  # `make demo`, without extras, too

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from textassay.comparison.explanation import Explanation
 from textassay.corpus.corpus import Corpus
-from textassay.display import Displayed
+from textassay.display import Displayed, columns_from
 from textassay.estimate import Better, Estimate
 from textassay.inspection.finding import REAL, Finding
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from textassay.comparison.standings import Standings
     from textassay.comparison.verdicts import Verdict
 
@@ -22,6 +20,21 @@ _MOST_NAMED = 4  # names in the short form of a comparison
 FLOOR = REAL  # the row of the real text itself
 FIT_REAL = "(fit-real)"  # no row: more real text
 TRAIN = "(train)"  # the row of the text that the generators were trained on
+_COLUMNS = (
+    "generator",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "better",
+    "matched_value",  # at the size of the (real) row
+    "floor_value",  # what real text scores there
+    "ranked_by",  # which of the values decides
+    "shown_by",  # which of them tables show beside the floor
+    "error",
+    "signature",
+)
 
 
 @dataclass(frozen=True)
@@ -509,36 +522,8 @@ class Comparison(Displayed, document="textassay.comparison.document:comparison_d
 
         return write_report(self, folder, texts=self.texts)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return all results as a data frame.
-
-        Returns
-        -------
-        DataFrame
-            One row for each generator (or row of reference) and metric: `generator`, `metric`, `value`, `low`, `high`,
-            `unit`, `better`, `matched_value` (at the size of the ``(real)`` row), `floor_value` (what real text scores
-            there), `ranked_by` (which of the values decides), `shown_by` (which of them tables show beside the floor),
-            `error`, `signature`. Missing values are None.
-        """
-        import pandas as pd
-
-        rows = [_result_to_dict(result) for result in self.results]
-        columns = [
-            "generator",
-            "metric",
-            "value",
-            "low",
-            "high",
-            "unit",
-            "better",
-            "matched_value",
-            "floor_value",
-            "ranked_by",
-            "shown_by",
-            "error",
-            "signature",
-        ]
-        return pd.DataFrame(rows, columns=columns)
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_from([_result_to_dict(result) for result in self.results], _COLUMNS)
 
 
 def _result_to_dict(result: Result) -> dict[str, Any]:

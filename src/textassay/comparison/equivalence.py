@@ -155,7 +155,7 @@ class _Test:
         found, estimate = self.measured, self.result.estimate
         if found is None or estimate is None:
             return None
-        from textassay.metric.discrepancy_interval import interval_at  # loads pandas
+        from textassay.metric.discrepancy_interval import interval_at
 
         alpha = (1 - self.level) / n
         newcombe = interval_at(estimate, 1 - alpha) if self.is_judge else None

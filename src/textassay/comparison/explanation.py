@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from textassay.display import Displayed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from textassay.display import Displayed, columns_from
 
 HALF = 0.5
 FLAT = 0.02  # a smaller increase of dd by the last doubling of the sample counts as levelled off
@@ -179,13 +176,10 @@ class Explanation(Displayed, document="textassay.comparison.explanation_document
         """The bin of the shortest texts with a dd of at least one half, if any."""
         return next((part for part in self.lengths if part.value is not None and part.value >= HALF), None)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each phrase that one side has more often, under the side that does."""
-        import pandas as pd
-
+    def _columns(self) -> dict[str, list[Any]]:
         sides = (("generated", self.overused), ("real", self.more_real))
         rows = [{"side": side, **vars(phrase)} for side, phrases in sides for phrase in phrases]
-        return pd.DataFrame(rows, columns=["side", *DiscriminativeNgram.__dataclass_fields__])
+        return columns_from(rows, ["side", *DiscriminativeNgram.__dataclass_fields__])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

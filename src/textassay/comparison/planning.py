@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,7 +27,7 @@ from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
 from textassay.corpus.corpus import Corpus, TextOptions, Texts
 from textassay.corpus.named_texts import named_texts
-from textassay.display import Displayed
+from textassay.display import Displayed, columns_from
 from textassay.errors import InputError, OptionError, check_range
 from textassay.execution.progress import shows_progress
 from textassay.inspection.dependence import independent_units
@@ -35,9 +35,6 @@ from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 from textassay.settings import Measuring
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
 TIMES_REAL = 5  # so many times the real texts of each generator: real texts are what there is
@@ -130,11 +127,8 @@ class Plan(Displayed, document="textassay.comparison.plan_document:plan_document
     assumptions: tuple[str, ...]
     pilot: Pilot | None
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each question."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_dict()["requirements"])
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_from(self.to_dict()["requirements"], [*Requirement.__dataclass_fields__])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

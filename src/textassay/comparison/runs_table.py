@@ -3,9 +3,7 @@
 import math
 import statistics
 from collections.abc import Sequence
-from typing import Any
-
-import pandas as pd
+from typing import NamedTuple
 
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.digest import Digest
@@ -15,11 +13,16 @@ from textassay.report.table import Cell, Column, Row, Table
 from textassay.report.text import MISSING, decimals, number
 
 
-def runs_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """Return mean and spread of every cell over runs that differ in their seed.
+class OverRuns(NamedTuple):
+    """A cell over runs; `sd` has ddof 1, and is NaN for one run, as `mean` is for none."""
 
-    Columns `generator`, `metric`, `mean`, `sd` (over runs, ddof 1; NaN for one run) and `n_runs`.
-    """
+    mean: float
+    sd: float
+    n_runs: int
+
+
+def over_runs(comparisons: Sequence[Comparison]) -> dict[tuple[str, str], OverRuns]:
+    """Return mean and spread of every cell, by generator and metric, over runs that differ in their seed."""
     seeds = [comparison.seed for comparison in comparisons]
     if not seeds:
         raise OptionError("a table over runs needs at least one comparison, got none")
@@ -31,24 +34,21 @@ def runs_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             cell = values.setdefault((result.generator, result.metric), [])
             if result.estimate is not None and math.isfinite(result.estimate.value):
                 cell.append(result.estimate.value)
-    rows = [
-        (
-            *cell,
+    return {
+        cell: OverRuns(
             statistics.fmean(runs) if runs else math.nan,
             statistics.stdev(runs) if len(runs) > 1 else math.nan,
             len(runs),
         )
         for cell, runs in values.items()
-    ]
-    return pd.DataFrame(rows, columns=["generator", "metric", "mean", "sd", "n_runs"])
+    }
 
 
 def runs_table(comparisons: Sequence[Comparison]) -> str:
     """Return papers' layout in Markdown: generators by metrics, cells "mean ± standard deviation" over the runs."""
     digests = [Digest(comparison) for comparison in comparisons]
-    frame, digest = runs_frame([one.comparison for one in digests]), digests[0]
-    metrics = list(dict.fromkeys(frame["metric"]))
-    cells = {(row.generator, row.metric): row for row in frame.itertuples()}
+    cells, digest = over_runs([one.comparison for one in digests]), digests[0]
+    metrics = list(dict.fromkeys(metric for _, metric in cells))
     rows = []
     for name in (*digest.order, *digest.floors):
         known = [cells.get((name, metric)) for metric in metrics]
@@ -59,7 +59,7 @@ def runs_table(comparisons: Sequence[Comparison]) -> str:
     return "\n".join([*markdown_table(Table("runs", columns, tuple(rows), notes=(note,))), ""])
 
 
-def _mean_and_spread(mean: Any, spread: Any) -> Cell:
-    places = decimals(float(mean), float(spread))
-    width = "" if math.isnan(spread) else f"± {number(float(spread), places)}"
-    return Cell(number(float(mean), places), float(mean), width)
+def _mean_and_spread(mean: float, spread: float) -> Cell:
+    places = decimals(mean, spread)
+    width = "" if math.isnan(spread) else f"± {number(spread, places)}"
+    return Cell(number(mean, places), mean, width)

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from textassay.display import Displayed
-
-if TYPE_CHECKING:
-    import pandas as pd
+from textassay.display import Displayed, columns_from
 
 Severity = Literal["warning", "note"]
 
@@ -56,9 +53,8 @@ class Finding(Displayed, document="textassay.inspection.document:inspection_docu
     remedy: str
     pairs: tuple[tuple[str, str], ...] = ()
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the finding as one row."""
-        return Findings([self]).to_frame()
+    def _columns(self) -> dict[str, list[Any]]:
+        return Findings([self])._columns()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -73,12 +69,9 @@ class Finding(Displayed, document="textassay.inspection.document:inspection_docu
 class Findings(Displayed, list[Finding], document="textassay.inspection.document:inspection_document"):
     """A list of findings that is printed and displayed as one report."""
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each finding."""
-        import pandas as pd
-
-        columns = [name for name in Finding.__dataclass_fields__ if name != "pairs"]
-        return pd.DataFrame([one.to_dict() for one in self], columns=columns)
+    def _columns(self) -> dict[str, list[Any]]:
+        names = [name for name in Finding.__dataclass_fields__ if name != "pairs"]
+        return columns_from([one.to_dict() for one in self], names)
 
 
 def own_finding(

@@ -1,21 +1,19 @@
-"""A result as a document, as text for `print`, as HTML for notebooks, and as a data frame.
+"""A result as a document, as text for `print`, as HTML for notebooks, and as columns of numbers.
 
 A class of results names the function that makes its document: ``class Plan(Displayed, document="a.module:function")``.
 """
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
-from textassay.display import Displayed
+from textassay.display import Displayed, columns_from
 from textassay.errors import InputError
 from textassay.estimate import Estimate
 from textassay.report.document import Document, Figure
 from textassay.report.page import to_fragment
 from textassay.report.terminal import memory_console, printed
 from textassay.report.text import count, decimals, half_width, interval, level, number, printable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def document(result: Displayed) -> Document:
@@ -79,17 +77,26 @@ def lead_figure(result: Displayed) -> Figure:
     raise InputError(f"{type(result).__name__} has no figure: print it, or take to_frame()")
 
 
-def as_frame(result: Displayed) -> "pd.DataFrame":
-    """Return the first record of a result's document, else a row with all that its `to_dict` has."""
-    import pandas as pd
-
+def as_columns(result: Displayed) -> dict[str, list[Any]]:
+    """Return the columns of the first record of a result's document, else one row of all that its `to_dict` has."""
     records = document(result).records
     if records:
-        rows = [[cell.value for cell in row.cells] for row in records[0].rows]
-        return pd.DataFrame(rows, columns=[column.name for column in records[0].columns])
+        names = [column.name for column in records[0].columns]
+        rows = [dict(zip(names, (cell.value for cell in row.cells), strict=True)) for row in records[0].rows]
+        return columns_from(rows, names)
     to_dict = getattr(result, "to_dict", None)
     if isinstance(result, Document) or to_dict is None:
         raise InputError(
             f"this {type(result).__name__} has no table of numbers: take that of the result it was made of"
         )
-    return pd.json_normalize(to_dict())
+    plain_first = dict(sorted(to_dict().items(), key=lambda item: isinstance(item[1], Mapping)))
+    return {name: [value] for name, value in _flat(plain_first)}
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield names joined by dots and their values: of settings within settings, each."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value

@@ -30,8 +30,8 @@ _ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "
 
 
 def memory_console() -> Console:
-    """Return a console of 80 columns that writes into memory, for `printed`."""
-    return Console(file=io.StringIO(), width=80)
+    """Return a console of 80 columns that writes plain text into memory, for `printed`, also in a notebook."""
+    return Console(file=io.StringIO(), width=80, force_jupyter=False, force_terminal=False)
 
 
 def printed(document: Document, console: Console) -> str:

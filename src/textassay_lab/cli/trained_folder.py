@@ -106,9 +106,8 @@ def monitored(monitor: TextMonitor) -> Monitored:
 
 def monitor_figures(monitor: TextMonitor, readings: Sequence[Reading]) -> list[Figure]:
     """Return a figure for each metric, of the steps of this training alone."""
-    frame = monitor.to_frame()
-    ours = frame[frame["step"].isin([reading.step for reading in readings])]
-    return draw_monitor(ours)
+    steps = {reading.step for reading in readings}
+    return draw_monitor(row for row in monitor.rows() if row["step"] in steps)
 
 
 def _changes(path: tuple[str, ...], before: Any, now: Any, options: Mapping[str, str]) -> list[tuple[str, Any, Any]]:

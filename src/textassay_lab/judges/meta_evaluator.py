@@ -30,8 +30,8 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, Pair
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
-from textassay.display import Displayed
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay.display import Displayed, columns_from
+from textassay.errors import EmptyCorpusError, MissingExtraError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 from textassay.execution.threads import parallel_map
 from textassay.resampling.proportions import wilson_interval
@@ -112,19 +112,17 @@ class MetaEvaluation(Displayed, document="textassay_lab.judges.meta_evaluator_do
         """Names of the generators, in order."""
         return tuple(self.generated_scores)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row a generator, then all, real and generated texts, as fractions; see `Accuracy`."""
-        import pandas as pd
+    @property
+    def accuracies(self) -> dict[str, Accuracy]:
+        """The accuracy on the texts of each generator, then on all, real and generated texts."""
+        return {**self.by_generator, ALL: self.all, REAL: self.real, GENERATED: self.generated}
 
-        rows = {**self.by_generator, ALL: self.all, REAL: self.real, GENERATED: self.generated}
-        return pd.DataFrame.from_dict(
-            {
-                name: [one.value, one.interval.low, one.interval.high, one.n_texts, one.n_distinct]
-                for name, one in rows.items()
-            },
-            orient="index",
-            columns=["accuracy", "low", "high", "n_texts", "n_distinct"],
-        ).astype({"n_texts": int, "n_distinct": int})
+    def _columns(self) -> dict[str, list[Any]]:
+        rows = [
+            {"generator": name, "accuracy": one.value, "low": one.interval.low, "high": one.interval.high, **vars(one)}
+            for name, one in self.accuracies.items()
+        ]
+        return columns_from(rows, ["generator", "accuracy", "low", "high", "n_texts", "n_distinct"])
 
     def to_estimates(self) -> dict[str, Estimate]:
         """Return the accuracy on each generator's texts as an estimate, lower is better.
@@ -156,15 +154,20 @@ def accuracy_table(evaluations: Sequence[MetaEvaluation]) -> "pd.DataFrame":
     ------
     OptionError
         If there is none, two have one name and kind, or the generators differ.
+    MissingExtraError
+        If pandas is not installed.
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise MissingExtraError("accuracy_table", "pandas") from None
     names = [f"{one.name} ({one.kind})" for one in evaluations]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"a table needs evaluators, each once, got {', '.join(names) or 'none'}")
     if any(one.generators != evaluations[0].generators for one in evaluations):
         raise OptionError("the evaluators judged different generators, or in another order")
-    return pd.DataFrame({name: one.to_frame()["accuracy"] for name, one in zip(names, evaluations, strict=True)})
+    columns = ({key: each.value for key, each in one.accuracies.items()} for one in evaluations)
+    return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
 
 def overall_accuracy(by_generator: Mapping[str, float], n_texts: Mapping[str, int], real: float) -> tuple[float, float]:

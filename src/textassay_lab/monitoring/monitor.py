@@ -25,13 +25,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.documents import parse_json
 from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.tokenizer import AUTO, TOKENIZERS, Tokenizer, resolve_tokenizer
-from textassay.display import Displayed
+from textassay.display import Displayed, columns_from
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TextassayError
 from textassay.estimate import Estimate
 from textassay.inspection.beside_a_value import findings_beside, warning_of
@@ -424,16 +423,21 @@ class TextMonitor(Displayed, document="textassay_lab.monitoring.document:monitor
                 self._say("file", step, str(error))
         return reading
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row for each step and metric: ``step``, ``metric``, ``value``, ``low``, ``high``, ``floor``."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return what `to_frame` has: for each step and metric a value, its interval, and what real text scores."""
         floor = self.floor.values if self.floor else {}
-        rows = [
-            (reading.step, name, value, *(reading.intervals[name] or (None, None)), floor.get(name))
-            for reading in self.readings
-            for name, value in reading.values.items()
-        ]
-        frame = pd.DataFrame(rows, columns=["step", "metric", "value", "low", "high", "floor"])
-        return frame.astype({"step": int, **dict.fromkeys(["value", "low", "high", "floor"], float)})
+        rows = []
+        for reading in self.readings:
+            for name, value in reading.values.items():
+                low, high = reading.intervals[name] or (None, None)
+                numbers = {"value": value, "low": low, "high": high, "floor": floor.get(name)}
+                rows.append({"step": reading.step, "metric": name, **numbers})
+        return rows
+
+    def _columns(self) -> dict[str, list[Any]]:
+        missing_as_nan = [{name: math.nan if value is None else value for name, value in row.items()}
+                          for row in self.rows()]  # fmt: skip
+        return columns_from(missing_as_nan, ["step", "metric", "value", "low", "high", "floor"])
 
     def _reading(
         self, step: int, drawn: Corpus, seconds: dict[str, float], notes: dict[str, str], *, strict: bool = False

@@ -21,7 +21,7 @@ from textassay_lab.training.backend import (
 def test_without_pytorch_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
-        MissingExtraError, match=r"the thing needs the 'neural' extra: in the clone, pip install '\.\[neural\]"
+        MissingExtraError, match=r"the thing needs the 'neural' extra: pip install 'textassay\[neural\]"
     ):
         require_neural("the thing")
 
