@@ -9,6 +9,7 @@ digits; every other block stands after ``<!-- not run: REASON -->``.
 import io
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,7 @@ from textassay_lab.adversarial.wgan import Wgan
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+COMPARE = "compare --real real.txt lstm=lstm.txt trigram=trigram.txt --out".split()  # how many pages begin
 BLOCK = re.compile(r"^(?:<!-- ([^\n]+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -91,15 +93,27 @@ def short_rounds() -> Iterator[None]:
 
 
 @pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test a look of an audit by few resamples: `tests/audit` uses more."""
+    monkeypatch.setattr("textassay.audit.run.N_RESAMPLES", 999)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the folders of comparisons are kept: a page that begins with the same one resumes it."""
+    return tmp_path_factory.mktemp("folders")
+
+
+@pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures empty: tests of the report draw all kinds, here they would take half of the time."""
     monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
 
 
-@pytest.mark.usefixtures("short_rounds", "no_figures", "endpoint")
+@pytest.mark.usefixtures("short_rounds", "few_resamples", "no_figures", "endpoint")
 @pytest.mark.parametrize("page", _pages_with("python", "console"), ids=_name)
 def test_blocks_run_in_order(
-    page: Path, texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: Path, texts: Path, folders: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace: dict[str, object] = {}
     capsys.readouterr()
@@ -113,7 +127,7 @@ def test_blocks_run_in_order(
             exec(compile(code, _name(page), "exec"), namespace)
         elif kind == "console":
             for line in code.splitlines():
-                _run(line, monkeypatch)
+                _run(line, folders, monkeypatch)
         elif named := re.match(r"# (\S+\.yaml)\n", code):
             (texts / named[1]).write_text(code, encoding="utf-8")
 
@@ -123,14 +137,21 @@ def _masked(text: str) -> str:
     return "\n".join(re.sub(r"\d+", "#", line).rstrip() for line in text.splitlines())
 
 
-def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _run(line: str, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert line.startswith("$ "), f"'{line}' is no command: show what is printed after <!-- output -->"
     *before, command = line[2:].split(" | ")
     piped = b"".join(Path(name).read_bytes() for step in before for name in step.split()[1:])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     program, *arguments = shlex.split(command)
     assert program == "textassay"
+    kept = Path(arguments[-1]) / "estimates"
+    if arguments[:-1] != COMPARE or kept.exists():
+        assert main(arguments) == 0, line
+        return
+    if (folders / "estimates").exists():
+        shutil.copytree(folders / "estimates", kept)
     assert main(arguments) == 0, line
+    shutil.copytree(kept, folders / "estimates", dirs_exist_ok=True)
 
 
 def test_every_block_runs_or_says_why_not() -> None:

@@ -26,7 +26,7 @@ from textassay.metric.catalog import (
 )
 
 pytestmark = pytest.mark.usefixtures("stand_in_model")
-N = 400
+N = 200
 DETECTORS = GROUPS["detectors"]  # which need a model to be named
 METRICS = (
     *default_metrics(("train", "log-probs", "ratings")),
