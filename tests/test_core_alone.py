@@ -32,7 +32,8 @@ COMPARE = """
 import textassay as ta
 from made_up import sentences
 
-made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False)
+made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False,
+                  effort="quick")
 assert made.best("dd") == ("near",), made
 assert ta.length(sentences(60, 1), sentences(60, 2)).to_frame("polars").shape == (1, 11)
 try:

@@ -28,10 +28,11 @@ from textassay_lab.adversarial.rankgan import RankGan
 from textassay_lab.adversarial.scratchgan import ScratchGan
 from textassay_lab.adversarial.seqgan import SeqGan
 from textassay_lab.adversarial.wgan import Wgan
+from textassay_lab.meta_evaluation import bench
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
-COMPARE = "compare --real real.txt lstm=lstm.txt trigram=trigram.txt --out".split()  # how many pages begin
+COMPARE = ["compare", "--real", "real.txt", "lstm=lstm.txt", "trigram=trigram.txt", "--out"]  # how many pages begin
 BLOCK = re.compile(r"^(?:<!-- ([^\n]+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -93,9 +94,12 @@ def short_rounds() -> Iterator[None]:
 
 
 @pytest.fixture
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Test a look of an audit by few resamples: `tests/audit` uses more."""
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test looks of an audit by fewer resamples, and estimate the truth of a bench's worlds from 2,000 draws."""
     monkeypatch.setattr("textassay.audit.run.N_RESAMPLES", 999)
+    monkeypatch.setattr("textassay.audit.run._FEWEST_FOR_DD", 10_000)
+    truth = bench._truth
+    monkeypatch.setattr(bench, "_truth", lambda pair, n, seed: truth(pair, min(n, 2000), seed))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +114,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
 
 
-@pytest.mark.usefixtures("short_rounds", "few_resamples", "no_figures", "endpoint")
+@pytest.mark.usefixtures("short_rounds", "few_draws", "no_figures", "endpoint")
 @pytest.mark.parametrize("page", _pages_with("python", "console"), ids=_name)
 def test_blocks_run_in_order(
     page: Path, texts: Path, folders: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -144,14 +148,13 @@ def _run(line: str, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     program, *arguments = shlex.split(command)
     assert program == "textassay"
-    kept = Path(arguments[-1]) / "estimates"
-    if arguments[:-1] != COMPARE or kept.exists():
-        assert main(arguments) == 0, line
-        return
-    if (folders / "estimates").exists():
-        shutil.copytree(folders / "estimates", kept)
+    estimates, kept = Path(arguments[-1]) / "estimates", folders / "estimates"
+    begins = arguments[:-1] == COMPARE and not estimates.exists()
+    if begins and kept.exists():
+        shutil.copytree(kept, estimates)
     assert main(arguments) == 0, line
-    shutil.copytree(kept, folders / "estimates", dirs_exist_ok=True)
+    if begins:
+        shutil.copytree(estimates, kept, dirs_exist_ok=True)
 
 
 def test_every_block_runs_or_says_why_not() -> None:

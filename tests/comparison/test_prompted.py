@@ -38,6 +38,7 @@ def comparison() -> Comparison:
         sides["real"][0],
         prompts={name: asked for name, (_, asked) in sides.items()},
         metrics=["conditional-dd", "length"],
+        effort="quick",
     )
 
 

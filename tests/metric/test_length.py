@@ -87,9 +87,7 @@ def test_intervals_cover_a_true_distance(documents: bool) -> None:
     assert np.mean(high - low) / (2 * 1.96 * value.std()) < 1.35
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "mean", "n_draws"), [(200, 200, 12, 120), (100, 600, 12, 120), (400, 400, 200, 60)]
-)
+@pytest.mark.parametrize(("n", "m", "mean", "n_draws"), [(200, 200, 12, 120), (100, 600, 12, 120), (400, 400, 200, 60)])
 def test_intervals_hold_0_for_lengths_of_one_distribution(n: int, m: int, mean: int, n_draws: int) -> None:
     """One in twenty may not; where the length of the largest difference was taken as fixed, one in three did not."""
     rng = np.random.default_rng(mean + n)  # of mean 200 there are more lengths than noise is drawn of

@@ -77,7 +77,8 @@ def test_in_a_world_that_can_be_enumerated_rankgan_lies_between_one_and_maximum_
     """Sentences of 5 out of 5 words: EB-C and what draws cost the oracle are sums over all texts, without sampling.
 
     The same tests over seeds as at full size, below; settings were chosen on seeds 40 to 45. Seven seeds, 30 to 36,
-    were too few on one processor (p .08); these twelve were first run afterwards, with sentences of 7 and 1000 negatives.
+    were too few on one processor (p .08); these twelve were first run afterwards, with sentences of 7 tokens
+    and 1000 negatives.
     """
     recipe = replace(RANKGAN, pretraining_rounds=6, rounds=3, negatives=500)
     found = []
