@@ -68,8 +68,9 @@ SCALE = JUDGES_PAPER.scales["tiny"].but(partitions=2)
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgesStudy, Reproduction]:
     study = JudgesStudy(judgements(), SCALE, tmp_path_factory.mktemp("judges"), n_resamples=200)
     assert study.compute(["metric"]) == len(METRICS) + 4
+    defaults: Any = RandomForestDiscriminator.__init__.__kwdefaults__
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(RandomForestDiscriminator.__init__.__kwdefaults__, "n_trees", 20)
+        patch.setitem(defaults, "n_trees", 20)  # as many as a forest needs to be one
         assert study.compute() == 2 * 5
     return study, study.result()
 
