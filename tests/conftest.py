@@ -53,12 +53,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what was imported and collected: it lives as long as the process.
 
-    Where little is left that it looks at, it would look at everything each time: a tenth as often is enough.
+    Where little is left that it looks at, it would look at everything each time: a twentieth as often is enough.
     """
     gc.collect()
     gc.freeze()
     young, middle, old = gc.get_threshold()
-    gc.set_threshold(young, middle, 10 * old)
+    gc.set_threshold(20 * young, middle, old)
 
 
 @pytest.fixture(scope="module")

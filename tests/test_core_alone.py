@@ -32,7 +32,8 @@ COMPARE = """
 import textassay as ta
 from made_up import sentences
 
-made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False)
+made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False,
+                  effort="quick")
 assert made.best("dd") == ("near",), made
 assert ta.length(sentences(60, 1), sentences(60, 2)).to_frame("polars").shape == (1, 11)
 try:
@@ -55,12 +56,8 @@ def _alone(code: str) -> str:
     return done.stdout
 
 
-def test_every_module_of_the_core_can_be_imported() -> None:
-    _alone(IMPORT)
-
-
-def test_it_compares_and_says_what_it_lacks() -> None:
-    said = _alone(COMPARE)
+def test_it_compares_says_what_it_lacks_and_every_module_can_be_imported() -> None:
+    said = _alone(COMPARE + IMPORT)
     assert "needs textassay's laboratory" in said
     assert "to_frame('pandas') needs the 'pandas' extra" in said
 

@@ -9,6 +9,7 @@ digits; every other block stands after ``<!-- not run: REASON -->``.
 import io
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +28,11 @@ from textassay_lab.adversarial.rankgan import RankGan
 from textassay_lab.adversarial.scratchgan import ScratchGan
 from textassay_lab.adversarial.seqgan import SeqGan
 from textassay_lab.adversarial.wgan import Wgan
+from textassay_lab.meta_evaluation import bench
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+COMPARE = ["compare", "--real", "real.txt", "lstm=lstm.txt", "trigram=trigram.txt", "--out"]  # how many pages begin
 BLOCK = re.compile(r"^(?:<!-- ([^\n]+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -91,15 +94,30 @@ def short_rounds() -> Iterator[None]:
 
 
 @pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test looks of an audit by fewer resamples, and estimate the truth of a bench's worlds from 2,000 draws."""
+    monkeypatch.setattr("textassay.audit.run.N_RESAMPLES", 999)
+    monkeypatch.setattr("textassay.audit.run._FEWEST_FOR_DD", 10_000)
+    truth = bench._truth
+    monkeypatch.setattr(bench, "_truth", lambda pair, n, seed: truth(pair, min(n, 2000), seed))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the folders of comparisons are kept: a page that begins with the same one resumes it."""
+    return tmp_path_factory.mktemp("folders")
+
+
+@pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave figures empty: tests of the report draw all kinds, here they would take half of the time."""
     monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
 
 
-@pytest.mark.usefixtures("short_rounds", "no_figures", "endpoint")
+@pytest.mark.usefixtures("short_rounds", "few_draws", "no_figures", "endpoint")
 @pytest.mark.parametrize("page", _pages_with("python", "console"), ids=_name)
 def test_blocks_run_in_order(
-    page: Path, texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: Path, texts: Path, folders: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace: dict[str, object] = {}
     capsys.readouterr()
@@ -113,7 +131,7 @@ def test_blocks_run_in_order(
             exec(compile(code, _name(page), "exec"), namespace)
         elif kind == "console":
             for line in code.splitlines():
-                _run(line, monkeypatch)
+                _run(line, folders, monkeypatch)
         elif named := re.match(r"# (\S+\.yaml)\n", code):
             (texts / named[1]).write_text(code, encoding="utf-8")
 
@@ -123,14 +141,20 @@ def _masked(text: str) -> str:
     return "\n".join(re.sub(r"\d+", "#", line).rstrip() for line in text.splitlines())
 
 
-def _run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _run(line: str, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert line.startswith("$ "), f"'{line}' is no command: show what is printed after <!-- output -->"
     *before, command = line[2:].split(" | ")
     piped = b"".join(Path(name).read_bytes() for step in before for name in step.split()[1:])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     program, *arguments = shlex.split(command)
     assert program == "textassay"
+    estimates, kept = Path(arguments[-1]) / "estimates", folders / "estimates"
+    begins = arguments[:-1] == COMPARE and not estimates.exists()
+    if begins and kept.exists():
+        shutil.copytree(kept, estimates)
     assert main(arguments) == 0, line
+    if begins:
+        shutil.copytree(estimates, kept, dirs_exist_ok=True)
 
 
 def test_every_block_runs_or_says_why_not() -> None:

@@ -26,9 +26,9 @@ def batch(write: Write, seed: int, *, n_prompts: int = 20, n_resamples: int = 49
 
 
 def test_p_values_are_uniform_where_nothing_changed() -> None:
-    p_values = np.array([batch(plain, seed, n_prompts=4, n_resamples=99).p_value for seed in range(200)])
+    p_values = np.array([batch(plain, seed, n_prompts=4, n_resamples=99).p_value for seed in range(120)])
     for level in (0.1, 0.3, 0.6):
-        assert abs((p_values <= level).mean() - level) < 0.1
+        assert abs((p_values <= level).mean() - level) < 0.12
 
 
 def test_looks_at_one_reference_are_independent_of_each_other() -> None:
@@ -39,7 +39,7 @@ def test_looks_at_one_reference_are_independent_of_each_other() -> None:
         found = []
         for _ in range(2):
             new = [[Sample(plain(rng, prompt)) for _ in range(4)] for prompt in range(3)]
-            found.append(examine_batch(pool, new, rng=rng, n_resamples=99).p_value)
+            found.append(examine_batch(pool, new, rng=rng, n_resamples=49).p_value)
             pool = [[*before, *after] for before, after in zip(pool, new, strict=True)]
         pairs.append(found)
     assert abs(np.corrcoef(np.array(pairs).T)[0, 1]) < 0.25
@@ -56,7 +56,7 @@ def other_beginning(rng: np.random.Generator, prompt: int) -> str:
 
 @pytest.mark.parametrize("write", [less_random, other_beginning])
 def test_changes_are_found(write: Write) -> None:
-    assert np.mean([batch(write, seed).p_value <= 0.0125 for seed in range(10)]) >= 0.9
+    assert np.mean([batch(write, seed, n_resamples=199).p_value <= 0.0125 for seed in range(8)]) >= 0.9
 
 
 def test_short_answers_are_compared_as_they_are() -> None:

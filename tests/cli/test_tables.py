@@ -89,8 +89,9 @@ def test_rows_of_several_systems_are_not_pooled_without_a_word(table: Path, run:
 
 def test_other_commands_say_what_was_noted(table: Path, run: Any) -> None:
     noted = "warning (real): All rows are read as one side, though column 'model' has 3 values"
-    assert noted in run("stress", "--real", "data.jsonl", "--metrics", "length").stderr
-    assert noted not in run("stress", "--real", "data.jsonl", "--metrics", "length", "--quiet").stderr
+    stress = ("stress", "--real", "data.jsonl", "--metrics", "length", "--draws", 2, "--strengths", "0.5")
+    assert noted in run(*stress).stderr
+    assert noted not in run(*stress, "--quiet").stderr
 
 
 def test_a_file_is_inspected_alone(table: Path, run: Any) -> None:

@@ -32,12 +32,13 @@ def answered(right: float, n_prompts: int, n_answers: int, seed: int) -> tuple[l
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    sides = {"real": answered(1, 80, 2, 1), "good": answered(0.8, 80, 2, 2), "bad": answered(0.1, 80, 2, 3)}
+    sides = {"real": answered(1, 50, 2, 1), "good": answered(0.8, 50, 2, 2), "bad": answered(0.1, 50, 2, 3)}
     return compare(
         {name: sides[name][0] for name in ("good", "bad")},
         sides["real"][0],
         prompts={name: asked for name, (_, asked) in sides.items()},
         metrics=["conditional-dd", "length"],
+        effort="quick",
     )
 
 
@@ -61,8 +62,8 @@ def test_the_floor_is_real_answers_against_others_to_the_same_prompts(comparison
     floor = comparison.result(FLOOR, "conditional-dd").estimate
     assert floor is not None
     assert floor.interval is not None
-    assert floor.sizes["n_prompts"] == 80
-    assert comparison.floor_groups == {"n_groups": 80, "n_shared": 80}
+    assert floor.sizes["n_prompts"] == 50
+    assert comparison.floor_groups == {"n_groups": 50, "n_shared": 50}
     assert floor.interval.low < 0 < floor.interval.high
 
 

@@ -30,7 +30,7 @@ def mixed(n: int, share: float, seed: int) -> list[str]:
 
 @pytest.mark.parametrize(("truth", "status"), [(0.0, 0), (0.4, 1)])
 def test_the_bound_is_below_the_truth_and_above_nothing_where_much_is_there(truth: float, status: int) -> None:
-    found = ta.share({"c": mixed(3000, truth, 1)}, lines(3000, 3), **QUICK)
+    found = ta.share({"c": mixed(2000, truth, 1)}, lines(2000, 3), **QUICK)
     assert found.status == status
     (corpus,) = found.corpora
     assert (0.5 * truth if truth else 0) <= corpus.at_least <= truth
@@ -67,7 +67,7 @@ def test_all_ends_hold_together() -> None:
 
 
 def test_a_share_is_allowed_up_to_at_most() -> None:
-    sides = {"c": mixed(3000, 0.4, 1)}, lines(3000, 3)
+    sides = {"c": mixed(2000, 0.4, 1)}, lines(2000, 3)
     assert ta.share(*sides, at_most=0.5, **QUICK).status == 0
     with pytest.raises(OptionError, match="at_most must be between 0 and 1"):
         ta.share(*sides, at_most=2, **QUICK)

@@ -135,7 +135,7 @@ def test_unequal_sides_weigh_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("n_real", "n_generated", "folds"), [(10, 40, 5)])
+@pytest.mark.parametrize(("n_real", "n_generated", "folds"), [(16, 40, 2)])
 def test_few_sentences_are_enough_to_run(name: str, n_real: int, n_generated: int, folds: int) -> None:
     found = corpora(n_real, n_generated, 2)
     fit = cross_fit(made(name), found["real"], found["generated"], folds=folds, seed=0)

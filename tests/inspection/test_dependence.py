@@ -156,18 +156,17 @@ def few_answers(seed: int) -> tuple[Corpus, Corpus]:
     return sides_of(generated, real)
 
 
-def test_the_p_value_is_that_of_independent_texts() -> None:
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])
+def test_the_p_value_is_that_of_independent_texts(n: int) -> None:
     """No smaller than uniform, also within groups that were given, of sides that differ and of texts that are equal."""
     shares = (0.01, 0.05, 0.1, 0.25, 0.5)
     names = ("same source", "templates of other shares", "1 to 4 words", "chains of other memory")
-    plain = [examine(*sides(layout(names[seed % 4], 60, seed))).test.p_value for seed in range(400)]
-    grouped = [
-        examine(*named(layout("answers, other prompts, shuffled", 80, seed))).test.p_value for seed in range(400)
-    ]
-    equal = [examine(*few_answers(seed)).test.p_value for seed in range(400)]
+    plain = [examine(*sides(layout(names[seed % 4], 60, seed))).test.p_value for seed in range(n)]
+    grouped = [examine(*named(layout("answers, other prompts, shuffled", 80, seed))).test.p_value for seed in range(n)]
+    equal = [examine(*few_answers(seed)).test.p_value for seed in range(n)]
     for p_values in (plain, grouped, equal):
         for share in shares:
-            assert np.count_nonzero(np.array(p_values) <= share) <= binom.isf(1e-4, 400, share)
+            assert np.count_nonzero(np.array(p_values) <= share) <= binom.isf(1e-4, n, share)
         assert np.mean(np.array(p_values) < 0.5) > 0.02  # not all of them are 1
 
 

@@ -116,7 +116,7 @@ def test_shares_at_a_threshold_by_hand() -> None:
 @pytest.mark.parametrize(("shift", "n"), [(0.0, 40), (1.0, 40), (1.0, 150), (1.8, 80)])
 def test_the_interval_covers(shift: float, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     truth, hits = norm.cdf(shift / np.sqrt(2)), []
-    for seed in range(200):
+    for seed in range(120):
         rng = np.random.default_rng(seed)
         interval = _scored(rng.normal(shift, 1, n), rng.normal(0, 1, 2 * n), monkeypatch).interval
         assert interval is not None

@@ -122,7 +122,7 @@ def test_range() -> None:
 
 def test_p_values_are_uniform_without_a_difference() -> None:
     found = np.array(
-        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(100)]
+        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(60)]
     )
     for level in (0.1, 0.25, 0.5, 0.75):
         assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.01
@@ -172,7 +172,7 @@ def test_pairs_of_one_prompt_are_exchanged_within_it() -> None:
 @pytest.mark.slow
 def test_intervals_cover_where_there_is_a_difference_and_are_wide_where_there_is_none() -> None:
     for shift, least, most in ((0.6, 0.9, 0.985), (0.0, 0.95, 1.0)):
-        estimates = [of(normal(2 * draw, 80, shift), normal(2 * draw + 1, 80), seed=draw) for draw in range(100)]
+        estimates = [of(normal(2 * draw, 80, shift), normal(2 * draw + 1, 80), seed=draw) for draw in range(60)]
         mean = np.mean([estimate.value for estimate in estimates])
         covered = [
             estimate.interval.low <= mean <= estimate.interval.high
@@ -318,7 +318,7 @@ def test_beyond_a_size_random_features_say_nearly_the_same(shift: float, monkeyp
     sides = normal(0, 700, shift, 30), normal(1, 800, 0, 30)
     exact = of(*sides)
     features_above(799, monkeypatch)
-    found = [of(*sides, seed=seed) for seed in range(4)]
+    found = [of(*sides, seed=seed) for seed in range(2)]
     assert "|kernel:rbf|" in str(exact.signature)
     assert "|kernel:rbf by 1024 random frequencies|" in str(found[0].signature)
     assert exact.interval is not None
@@ -328,7 +328,7 @@ def test_beyond_a_size_random_features_say_nearly_the_same(shift: float, monkeyp
         width = exact.interval.high - exact.interval.low
         assert estimate.interval.high - estimate.interval.low == pytest.approx(width, rel=0.1)
         assert estimate.details["p_value"] == pytest.approx(exact.details["p_value"], abs=0.1)
-    assert len({estimate.value for estimate in found}) == 4
+    assert len({estimate.value for estimate in found}) == 2
     features_above(800, monkeypatch)
     assert of(*sides).to_dict() == exact.to_dict()
 
@@ -337,7 +337,7 @@ def test_beyond_a_size_random_features_say_nearly_the_same(shift: float, monkeyp
 def test_p_values_of_random_features_are_uniform_without_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     features_above(0, monkeypatch)
     found = np.array(
-        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(100)]
+        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(60)]
     )
     for level in (0.1, 0.25, 0.5, 0.75):
         assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.01

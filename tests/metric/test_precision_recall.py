@@ -133,14 +133,14 @@ def test_repeated_sentences() -> None:
 
 
 def test_coverage_and_density_of_one_distribution_are_those_expected() -> None:
-    """Means over 60 pairs of samples, within three standard errors of the closed forms."""
+    """Means over 30 pairs of samples, within three standard errors of the closed forms."""
     found, expected = [], []
-    for draw in range(60):
+    for draw in range(30):
         estimates = scores(made(120, 2 * draw), made(80, 2 * draw + 1))
         found.append([estimate.value for estimate in estimates[2:]])
         expected = [estimate.details["expected"] for estimate in estimates[2:]]
     assert expected[1] == pytest.approx(1 - math.comb(79, 5) / math.comb(199, 5))
-    means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(60)
+    means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(30)
     assert (np.abs(means - expected) < 3 * errors).all()
 
 

@@ -167,7 +167,7 @@ def test_intervals_cover_what_the_sample_size_expects() -> None:
     rng = np.random.default_rng(5)
     weights = 1 / np.arange(1, 61)
     words = np.array([f"w{number}" for number in range(60)])
-    n_runs, n_sentences = 250, 200
+    n_runs, n_sentences = 120, 200
 
     def draw() -> list[str]:
         return [" ".join(row) for row in rng.choice(words, size=(n_sentences, 6), p=weights / weights.sum())]

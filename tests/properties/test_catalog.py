@@ -26,7 +26,7 @@ from textassay.metric.catalog import (
 )
 
 pytestmark = pytest.mark.usefixtures("stand_in_model")
-N = 400
+N = 200
 DETECTORS = GROUPS["detectors"]  # which need a model to be named
 METRICS = (
     *default_metrics(("train", "log-probs", "ratings")),
@@ -141,7 +141,7 @@ def test_symmetric_metrics_do_not_care_which_side_is_real(
     corpora: dict[str, Corpus], estimates: dict[tuple[str, str], Estimate], name: str
 ) -> None:
     swapped = measure(named(name, corpora), corpora["real"], corpora["shifted"])
-    tolerance = 1e-12 if CATALOG[name].exact_under_reordering else 0.06
+    tolerance = 1e-12 if CATALOG[name].exact_under_reordering else 0.09
     assert swapped.value == pytest.approx(estimates[name, "shifted"].value, abs=tolerance)
 
 

@@ -277,7 +277,7 @@ def _printed(report: Report, width: int) -> str:
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_number_stands_whole_at_any_width(name: str, cells: list[str]) -> None:
     report = REPORTS[name]()
-    for width in WIDTHS[::2] if name == "study" else WIDTHS:
+    for width in (WIDTHS[0], WIDTHS[-1]) if name == "study" else WIDTHS[::2]:
         cells.clear()
         text = _printed(report, width)
         numbers = {cell.strip() for cell in cells if NUMBER.fullmatch(cell.strip().removesuffix("~"))}

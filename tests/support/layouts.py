@@ -438,7 +438,10 @@ _BUILDERS: dict[str, tuple[str, dict[str, _Build]]] = {
     "real 3 times": ("repeats", _copies(3, sides=1)),
     "real half 2 times": ("repeats", _copies(2, 0.5, sides=1)),
 }
-LAYOUTS = tuple(f"{name}, {order}" for name, (_, orders) in _BUILDERS.items() for order in (*orders, "shuffled"))
+KINDS = {
+    f"{name}, {order}": kind for name, (kind, orders) in _BUILDERS.items() for order in (*orders, "shuffled")
+}  # the kind of each layout
+LAYOUTS = tuple(KINDS)
 
 
 def layout(name: str, n: int, seed: int, *, distance: float = 0.0, source: Source | Draw = SOURCES["chains"]) -> Layout:
@@ -559,6 +562,7 @@ _INDEPENDENT = {
     "without spaces": _Pair(Source(characters, separator="")),
 }
 INDEPENDENT = tuple(_INDEPENDENT)
+OF_ONE_SOURCE = tuple(name for name, pair in _INDEPENDENT.items() if pair.generated is None)
 
 
 def _independent(name: str, n: int, rng: np.random.Generator, distance: float, source: Source) -> Layout:

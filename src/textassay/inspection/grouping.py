@@ -18,6 +18,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
 from textassay.execution.threads import parallel_map
 from textassay.inspection.sentence_keys import sentence_keys
@@ -89,7 +90,7 @@ class Vectors:
         n = len(self)
         places = np.full((n, k), NONE, dtype=np.int32)
         cosines = np.zeros((n, k), dtype=np.float32)
-        own = np.arange(n) if groups is None else groups
+        own = read_only(np.arange(n) if groups is None else groups)  # of one kind: it is compiled once
 
         def search(first: int) -> None:
             arrays = (self.starts, self.features, self.weights)

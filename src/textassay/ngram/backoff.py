@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from textassay.corpus.array_files import read_only
 from textassay.corpus.encoding import EOS, SOS
 
 FloatArray = npt.NDArray[np.float64]
@@ -146,8 +147,8 @@ class BackoffModel:
             self.suffixes,
             self.probs,
             self.backoffs,
-            tokens,
-            offsets,
+            read_only(tokens),  # of one kind: it is compiled once
+            read_only(offsets),
             self.start,
             probs,
             states,

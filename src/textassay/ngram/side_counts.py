@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.ngram.index import NgramIndex, hashed, slot_of
@@ -226,7 +227,7 @@ class SideCounts:
         features = np.zeros((np.count_nonzero(drawn), self.texts.max_order * (_PER_ORDER + len(STRENGTHS))))
         _describe(
             longest,
-            offsets,
+            read_only(offsets),  # of one kind: it is compiled once
             self.texts.firsts,
             self.sides,
             rows,

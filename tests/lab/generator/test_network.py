@@ -117,7 +117,7 @@ def test_padding_changes_nothing(tiny: NetworkLanguageModel, monkeypatch: pytest
 @pytest.mark.feature("A-04")
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 def test_draws_follow_the_probabilities(tiny: NetworkLanguageModel, temperature: float) -> None:
-    n = 20_000
+    n = 8_000
     drawn = tiny.sample(n, seed=3, temperature=temperature)
     space = every_sentence(2)
     expected = n * np.exp(tiny.log_prob(space, temperature=temperature))

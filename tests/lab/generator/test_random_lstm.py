@@ -98,7 +98,7 @@ def test_models_of_samples_are_worse_than_what_drew_them_and_the_small_one_worst
 def test_three_layers_of_600_units_learn_what_follows_and_say_their_perplexity() -> None:
     """It falls below that of a table of word frequencies, which is the least that is possible without the context."""
     circle = [str(word) for word in range(10)] * 2
-    train, test = (Corpus.from_texts([" ".join(circle[k % 10 :][:5]) for k in range(n)]) for n in (160, 20))
+    train, test = (Corpus.from_texts([" ".join(circle[k % 10 :][:5]) for k in range(n)]) for n in (96, 20))
     model: Any = make_generator(
         "lstm", preset="exposure-600", precision="float32", max_epochs=4, learning_rate=2e-3, batch_size=16
     ).fit(train)

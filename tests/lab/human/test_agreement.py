@@ -141,9 +141,9 @@ def test_intervals_of_kappa_cover_and_do_not_depend_on_the_number_of_threads() -
 
     truth = kappas(0, 1500)["real/fake"]
     covered = 0
-    for seed in range(1, 121):
+    for seed in range(1, 61):
         drawn = simulate(np.random.default_rng(seed), n_pages=30, generators=odds)
         kappa = next(one for one in agreements(drawn, votes=4) if one.labels == "real/fake")
         assert kappa.interval is not None
         covered += kappa.interval.low <= truth <= kappa.interval.high
-    assert 0.89 <= covered / 120 <= 0.995
+    assert 0.87 <= covered / 60 <= 0.995

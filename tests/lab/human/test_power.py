@@ -68,7 +68,7 @@ def test_the_power_of_few_raters_is_what_their_analysis_has(n_raters: int) -> No
     """All judge all 60 texts of two generators; a rater likes one of them more than the other by 10 points or so."""
     rng = np.random.default_rng(n_raters)
     n, text_spread, liking = 60, 0.15, 0.07
-    accuracies, seen, n_runs = (0.5, 0.7), 0, 400
+    accuracies, seen, n_runs = (0.5, 0.7), 0, 200
     for _ in range(n_runs):
         chance = np.array(accuracies)[:, None, None] + text_spread * rng.choice([-1, 1], (2, 1, n))
         chance = chance + liking * rng.choice([-1, 1], (2, n_raters, 1))

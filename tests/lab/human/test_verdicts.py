@@ -159,7 +159,7 @@ def test_raters_of_several_pages_count_as_clusters() -> None:
 
 def test_ranks_of_equal_generators_overlap_and_those_of_unlike_ones_do_not() -> None:
     rng = np.random.default_rng(3)
-    false, n_runs = 0, 150
+    false, n_runs = 0, 80
     for _ in range(n_runs):
         drawn = simulate(rng, n_pages=15, generators={"(real)": 1.0, "a": 0.0, "b": 0.0, "c": 0.0})
         found = judgement_verdict(drawn)

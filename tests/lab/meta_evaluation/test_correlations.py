@@ -123,7 +123,7 @@ def test_other_generators_are_drawn_for_both_sides_at_once(kind: CorrelationKind
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_over_texts_hold_what_new_texts_give(kind: CorrelationKind) -> None:
     """BOOT-INPUTS: 95 % of the intervals hold the correlation of these generators' true values."""
-    n_worlds, hits = 120, 0
+    n_worlds, hits = 60, 0
     for world in range(n_worlds):
         rng = np.random.default_rng(world)
         gold_means = rng.normal(size=8)

@@ -133,7 +133,7 @@ def test_verdicts_of_a_table_are_adjusted_together() -> None:
 def test_where_nothing_is_there_little_is_found(n_draws: int, own: bool, better: Better) -> None:
     """Each strength replaces a share of what the value is a mean of, as sentences of the same text would."""
     rng = np.random.default_rng(n_draws)
-    n_found, n_covered, n_curves = 0, 0, 150
+    n_found, n_covered, n_curves = 0, 0, 80
     errors = np.full(n_draws, 1.0 if own else np.nan)
     shares = np.array(STRENGTHS)
     for _ in range(n_curves):

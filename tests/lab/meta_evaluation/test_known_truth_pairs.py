@@ -57,7 +57,7 @@ def test_there_are_enough_worlds_and_their_truths_spread() -> None:
 @pytest.mark.feature("DD-02", "DD-03")
 @pytest.mark.parametrize("name", PAIR_NAMES)
 def test_estimators_of_the_truth_agree(name: str) -> None:
-    truth = _worlds()[name].truth(4000, seed=1)
+    truth = _worlds()[name].truth(2000, seed=1)
     assert truth.disagreement < 4.5
     assert truth.interval.low <= truth.value <= truth.interval.high
     if name in EQUAL:

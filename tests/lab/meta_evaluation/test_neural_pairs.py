@@ -26,7 +26,7 @@ def test_worlds_are_known_and_their_draws_repeat(network: Literal["lstm", "gpt2"
     assert made[-1].train is not None
     assert made[-1].train.texts != made[1].train.texts  # type: ignore[union-attr]
     for world in made:
-        truth = world.truth(1500, seed=0)
+        truth = world.truth(800, seed=0)
         assert 0.02 < truth.value < 0.9
         assert truth.disagreement < 4.5
         assert world.p is made[0].p

@@ -79,7 +79,7 @@ def test_intervals_hold_the_true_tau() -> None:
     assert np.mean(inside) > 0.9
 
 
-@pytest.mark.parametrize("n_worlds", [100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_worlds", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_simultaneous_intervals_hold_together_as_often_as_they_say(n_worlds: int) -> None:
     rng = np.random.default_rng(3)
     contrasts = np.eye(6)[:-1] - np.eye(6)[1:]

@@ -13,7 +13,7 @@ from textassay_lab.papers.paper import Network
 
 FAMILIES = ("LSTM", "GPT-2")
 SCALE = DD_PAPER.scales["tiny"].but(
-    name="small", n_train=1000, n_class=150, n_valid=200, n_test=200, unseen=False, min_count=1,
+    name="small", n_train=1000, n_class=100, n_valid=100, n_test=150, unseen=False, min_count=1,
     fractions=(0.2, 1.0), networks=dict.fromkeys(FAMILIES, Network("tiny", {"max_epochs": 3})),
 )  # fmt: skip
 

@@ -102,8 +102,8 @@ def test_eb_c_of_figure_2_is_near_one_and_rises_a_little_by_three_distances() ->
     for seed in range(31, 43):
         oracle = RandomLstm(50, length=length, seed=seed)
         model = make_generator("lstm", preset="exposure-32", max_epochs=8, length=length, max_length=length, seed=seed)
-        model.fit(oracle.sample(2000, seed=seed))
-        measured = measure_runs(model, oracle, tuple(runs), range(length), 2000, n_runs=1, seed=seed)
+        model.fit(oracle.sample(1000, seed=seed))
+        measured = measure_runs(model, oracle, tuple(runs), range(length), 1000, n_runs=1, seed=seed)
         runs = {kind: (*before, *measured[kind]) for kind, before in runs.items()}
     panels = _figure_2(runs)
     assert set(panels) == {"total variation", "Jensen-Shannon", "greedy"}
