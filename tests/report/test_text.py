@@ -199,6 +199,15 @@ def test_the_screen_says_where_everything_is() -> None:
     assert "All 15 metrics, pairs and notes: --all" in _render(make_comparison(explained=True), whole=False)
 
 
+def test_pairs_of_very_many_generators_are_counted_and_left_to_the_json_file() -> None:
+    names = tuple(f"g{number:02}" for number in range(41))
+    comparison = make_comparison(names, metrics={"dd": "lower"})
+    told = " ".join(_render(comparison).split())
+    assert re.search(r"By dd, \d+ of 820 pairs are separated; all are in results.json, under pairs\.", told)
+    assert "pairs separated" not in told
+    assert "pairs separated" in _render(make_comparison(names[:40], metrics={"dd": "lower"}))
+
+
 def test_best_is_marked_without_colours_and_not_for_neither() -> None:
     lines = _render(make_comparison(("alpha", "beta")), 200).splitlines()
     marked = [line for line in lines if "*0." in line]

@@ -104,6 +104,7 @@ _TITLE = "How far is the generated text from the real text?"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
 _NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
+_MOST_PAIRS = 780  # of 40 generators; more are for programs to read
 _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
@@ -869,6 +870,10 @@ def _pairs(digest: Digest) -> Section:
         still_open = [pair for pair in pairs if not digest.separated(pair)]
         n_separated, name = len(pairs) - len(still_open), metric_slug(metric)
         title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
+        if len(pairs) > _MOST_PAIRS:
+            where = "all are in results.json, under pairs"
+            parts += notes(f"By {metric}, {n_separated:,} of {len(pairs):,} pairs are separated; {where}.")
+            continue
         is_long = metric != digest.headline or len(pairs) > _FEW_PAIRS
         parts.append(_pairs_table(digest, pairs, f"pairs-{name}", title, extra=is_long))
         if metric != digest.headline:
