@@ -126,5 +126,5 @@ def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError, match="joined only by the pretrained model"):
         join_tokens("hf-32000-1a2b3c4d", ["a"])
     monkeypatch.setattr(byte_pairs, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install '\.\[neural\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'textassay\[neural\]'"):
         learn_byte_pairs(TEXTS, size=300)

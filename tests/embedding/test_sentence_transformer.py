@@ -309,10 +309,10 @@ def test_a_name_without_a_model_says_how_to_get_one(no_model_online: str) -> Non
 
 def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install '\.\[encoders\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'textassay\[encoders\]'"):
         SentenceTransformerEncoder(model)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtraError, match=r"pip install '\.\[encoders\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'textassay\[encoders\]'"):
         SentenceTransformerEncoder("all-MiniLM-L6-v2")
 
 
@@ -345,6 +345,6 @@ def test_minilm_is_the_model_that_a_package_holds(model: Path, tmp_path: Path, m
 def test_without_its_package_minilm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.embedding.model_files._MINILM_PACKAGE", "no_such_package")
     with pytest.raises(
-        MissingExtraError, match=r"encoder 'minilm' needs the 'minilm' extra: .*pip install '.\[minilm\]'"
+        MissingExtraError, match=r"encoder 'minilm' needs the 'minilm' extra: .*pip install 'textassay\[minilm\]'"
     ):
         resolve_encoder("minilm")

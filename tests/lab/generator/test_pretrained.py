@@ -400,7 +400,7 @@ def test_a_name_in_the_local_cache_needs_no_network(
 
 def test_without_the_extra_the_command_that_installs_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.prior.model_folder.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install '\.\[neural\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'textassay\[neural\]'"):
         PretrainedModel(folder)
 
 

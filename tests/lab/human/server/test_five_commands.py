@@ -25,7 +25,7 @@ def test_five_commands_lead_to_an_analysis(
     assert section
     lines = "".join(re.findall(r"^```\w+\n(.*?)^```$", section[1], re.M | re.S)).splitlines()
     build, install, serve, *analyses = (shlex.split(line.removeprefix("$ "))[1:] for line in lines)
-    assert install == ["install", ".[human]"]
+    assert install == ["install", "textassay[human]"]
     assert len(analyses) == 2
     monkeypatch.chdir(tmp_path)
     for name, lines in (("real", sentences(30, 1)), ("trigram", sentences(30, 2, shift=0.3))):
