@@ -21,8 +21,11 @@ from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
 from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
 from textassay.comparison.figures import (
+    colour_of,
     forest_figure,
+    forests_figure,
     frontier_figure,
+    overview_figure,
     pairs_figure,
     plane_figures,
     ranks_figure,
@@ -100,6 +103,8 @@ RESULT_COLUMNS = (
 )
 _EVERYTHING = "to_frame(). The page with all figures: save()."
 _TITLE = "How far is the generated text from the real text?"
+_LISTS = ("Most clearly generated", "Most lifelike", "Real, mistaken for generated")
+_SCORE = "probability of being real, by the classifier of the generator that is named"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
 _NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
@@ -163,7 +168,8 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     """Return the whole report; `examples`: more texts of each generator for the page, see `examples_of`."""
     digest = Digest(comparison)
     headline, several = digest.headline, len(digest.metrics) > 1
-    lead = None if headline is None else forest_figure(digest, headline)
+    overview = overview_figure(digest) if several else None
+    lead = overview if overview is not None or headline is None else forest_figure(digest, headline)
     return Document(
         _TITLE,
         answer(digest),
@@ -171,17 +177,21 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
         sections(
             equivalence_section(digest),
             _warnings(digest),
-            section("The main metrics", main_metrics_table(digest)) if headline is not None and several else None,
+            section("The main metrics", overview, main_metrics_table(digest)) if headline is not None and several else None,
+            _giveaways_of_all(digest),
+            _texts(digest, examples or {}),
             None if headline is None else _headline(digest, headline),
+            section("What the classifier saw", scores_figure(digest), roc_figure(digest), *_judged(digest)),
             *(_kind(digest, kind) for kind in digest.kinds),
             _planes(digest),
-            _generators(digest, examples or {}),
+            _explained(digest),
             drawn_section(comparison.draws),
             _pairs(digest),
             section("How to read this", Terms(tuple(_reading_guide(digest))), extra=True),
             _repeat(digest),
         ),
         lead="" if lead is None else lead.name,
+        series=digest.generators,
         version=comparison.version,
         records=(results_record(comparison),),
     )
@@ -622,10 +632,9 @@ def _kind(digest: Digest, kind: Kind) -> Section:
         name = slug(kind.name) if len(kind.tables) == 1 else f"{slug(kind.name)}-{place}"
         title = kind.name if len(kind.tables) == 1 else f"{kind.name}, {place} of {len(kind.tables)}"
         parts.append(_metrics_table(digest, table, name=name, title=title))
-    figures = [forest_figure(digest, metric) for metric in metrics]
-    shown = any(figure is not None for figure in figures)
+    figure = forests_figure(digest, metrics, kind.name)
     told = notes(legend(digest, metrics, rows=False))
-    return section(kind.name, *parts, *told, *figures, *notes(_FOREST if shown else ""))
+    return section(kind.name, *parts, *told, None if figure is None else replace(figure, caption=_FOREST))
 
 
 def _metrics_table(
@@ -723,33 +732,38 @@ def _planes(digest: Digest) -> Section:
     planes, frontier = plane_figures(digest), frontier_figure(digest)
     told = (
         "Right and up are more quality and more diversity, whatever the metric's own direction; the goal is the cross, "
-        "real text, and not the corner. Every point is measured at the size of that."
+        "real text, and not the corner."
     )
     planes[:1] = [replace(one, caption=f"{one.caption} {told}") for one in planes[:1]]
     return section("Quality and diversity", *planes, frontier)
 
 
-def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
-    """Return a section for each generator, and row of real text, of which there is something to show."""
+def _giveaways_of_all(digest: Digest) -> Section:
+    """Return what each generator says too often and too rarely, and what gives its answers away beside prompts."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
-    parts: list[Part] = []
-    for name in (*digest.order, *digest.floors):
-        explanation = explanations.get(name)
-        texts = _texts(name, examples.get(name), explanation)
-        figures = (scores_figure(digest, name), roc_figure(digest, name))
-        prompted = _prompted(digest, name)
-        if explanation is None and texts is None and not any(figures) and not prompted:
-            continue
-        told: Sequence[Part] = ()
-        more: Part | None = texts
-        if explanation is not None:
-            told = giveaway_items(explanation)
-            more = section("N-grams, lengths, places, texts, sample size", *explanation_parts(explanation, texts=texts),
-                           extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
-        floor = _FLOORS[name == FLOOR] if name in digest.floors else ""
-        alone = notes(floor, *(judged_alone(digest, name, metric) for metric in digest.metrics))
-        parts.append(section(name, *told, *figures, *alone, *prompted, more))
-    return section("What gives them away", *parts)
+    parts = [
+        section(name, *(giveaway_items(explanations[name]) if name in explanations else ()), *_prompted(digest, name))
+        for name in digest.order
+    ]
+    return section("What gives them away", *(part for part in parts if part.parts))
+
+
+def _judged(digest: Digest) -> Sequence[Part]:
+    """Return which classifier judged which generator, and what each gives alone."""
+    told = [(name, alone) for name in (*digest.order, *digest.floors)
+            if (alone := " ".join(filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics))))]  # fmt: skip
+    return (Terms(tuple(told)),) if told else ()
+
+
+def _explained(digest: Digest) -> Section:
+    """Return what is known of each generator's text beyond what gives it away, a section each."""
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    parts = [
+        section(name, *explanation_parts(explanations[name], colour=colour_of(digest, name), lists=False),
+                extra=len(digest.generators) > _MOST_IN_FULL)
+        for name in digest.order if name in explanations
+    ]  # fmt: skip
+    return section("N-grams, lengths, places, sample size", *(part for part in parts if part.parts))
 
 
 def _reading_guide(digest: Digest) -> Iterator[tuple[str, str]]:
@@ -802,20 +816,22 @@ def _prompted_line(digest: Digest, generator: str) -> str:
     return ""
 
 
-def _texts(name: str, examples: Examples | None, explanation: Explanation | None) -> Texts | None:
-    """Return the list of texts to look through; None where there are none beside those of the explanation."""
-    if examples is None:
-        return None
-    lists = {"Most clearly generated": examples.most_generated, "Most lifelike": examples.most_lifelike}
-    entries = [
-        TextEntry(one.text, score=one.score, count=one.count, group=title)
-        for title, part in lists.items()
-        for one in part
-    ]
-    mistaken = () if explanation is None else explanation.mistaken
-    entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated") for one in mistaken]
-    phrases = () if explanation is None else phrases_of(explanation)
-    return Texts(f"texts-{slug(name)}", tuple(entries), phrases, score="probability of being real")
+def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
+    """Return the texts to look through: those of `examples`, else the few of the explanations."""
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    entries: list[TextEntry] = []
+    for name in (*digest.order, *digest.floors):
+        found, explanation = examples.get(name), explanations.get(name)
+        of_source = explanation if found is None else found
+        lists = [] if of_source is None else [(_LISTS[0], of_source.most_generated), (_LISTS[1], of_source.most_lifelike)]
+        entries += [
+            TextEntry(one.text, name, one.score, getattr(one, "count", 1), title) for title, part in lists for one in part
+        ]
+        mistaken = () if explanation is None else explanation.mistaken
+        entries += [TextEntry(one.text, name, one.score, group=_LISTS[2]) for one in mistaken]
+    phrases = tuple((name, phrases_of(one)) for name, one in explanations.items())
+    entries.sort(key=lambda entry: _LISTS.index(entry.group))
+    return section("Texts", Texts("texts", tuple(entries), phrases, score=_SCORE) if entries else None)
 
 
 def _pairs(digest: Digest) -> Section:

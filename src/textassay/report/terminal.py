@@ -186,7 +186,7 @@ def _print_texts(part: Texts, console: Console) -> None:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(no_wrap=True)
         for entry in entries[:_MOST_TEXTS]:
-            text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases) or "(empty)"
+            text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases_in(entry)) or "(empty)"
             grid.add_row(safe(console, _score(entry.score), "dim"), safe(console, text))
         print_table(console, grid)
 
