@@ -1,7 +1,6 @@
 """A comparison as a document: the whole report, the one screen of the terminal, and its files."""
 
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +18,13 @@ from textassay.comparison.digest import Digest
 from textassay.comparison.draw_document import drawn_section
 from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
-from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
+from textassay.comparison.explanation_document import (
+    explanation_parts,
+    giveaway_items,
+    phrases_of,
+    quoted,
+    structure_statement,
+)
 from textassay.comparison.figures import (
     colour_of,
     forest_figure,
@@ -36,7 +41,6 @@ from textassay.comparison.measure import check_same_comparison
 from textassay.comparison.metric_kinds import Kind, family_of, main_metrics, metric_slug, variant_of
 from textassay.comparison.sentence_scores import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.tokenizer import join_letters
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate, Interval
 from textassay.inspection.document import group_findings, inspection_sections
@@ -119,14 +123,9 @@ _OWN_FIGURES = tuple(
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 12, 4, 3
 _MOST_VERDICTS = 12
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
-_LEAST_PHRASE = 12  # characters
-_ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
 _MOST_NAMED = 4
 _PAIR_WIDTH = 30  # characters of a text in a warning
-_FLOORS = (
-    "Held-out real text against the real text.",
-    "Real text on both sides, half against half: what text that cannot be told apart looks like.",
-)
+_ONE_SIDED = ", in brackets the interval where it lies on one side of the value"
 _DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}", "neither": "neither"}
 _FOREST = "Values with intervals; blue: real text; hollow: at the other size, of the floor or of all texts."
 _SEPARATED = Column("separated", numeric=False)
@@ -177,7 +176,9 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
         sections(
             equivalence_section(digest),
             _warnings(digest),
-            section("The main metrics", overview, main_metrics_table(digest)) if headline is not None and several else None,
+            section("The main metrics", overview, main_metrics_table(digest))
+            if headline is not None and several
+            else None,
             _giveaways_of_all(digest),
             _texts(digest, examples or {}),
             None if headline is None else _headline(digest, headline),
@@ -404,7 +405,9 @@ def _with_pairs(finding: Finding) -> str:
 def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
     """Return what the signs of a table mean, at which size its values stand and, with `rows`, the rows of reference."""
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
-    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    cells = [cell(digest, name, metric) for metric in metrics for name in (*digest.order, *digest.floors)]
+    is_one_sided = any(one.spread.startswith("[") for one in cells)
+    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval{_ONE_SIDED * is_one_sided}"]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
     parts += ["* or bold: none is significantly better"] * any(map(digest.marked, metrics))
     parts += _sizes_of_values(digest, metrics) if FLOOR in digest.floors else []
@@ -750,9 +753,12 @@ def _giveaways_of_all(digest: Digest) -> Section:
 
 def _judged(digest: Digest) -> Sequence[Part]:
     """Return which classifier judged which generator, and what each gives alone."""
-    told = [(name, alone) for name in (*digest.order, *digest.floors)
-            if (alone := " ".join(filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics))))]  # fmt: skip
-    return (Terms(tuple(told)),) if told else ()
+    told = {
+        name: " ".join(filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics)))
+        for name in (*digest.order, *digest.floors)
+    }
+    known = tuple((name, alone) for name, alone in told.items() if alone)
+    return (Terms(known),) if known else ()
 
 
 def _explained(digest: Digest) -> Section:
@@ -819,18 +825,18 @@ def _prompted_line(digest: Digest, generator: str) -> str:
 def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
     """Return the texts to look through: those of `examples`, else the few of the explanations."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
-    entries: list[TextEntry] = []
+    found: list[tuple[int, int, TextEntry]] = []  # list, place in its own list, text
     for name in (*digest.order, *digest.floors):
-        found, explanation = examples.get(name), explanations.get(name)
-        of_source = explanation if found is None else found
-        lists = [] if of_source is None else [(_LISTS[0], of_source.most_generated), (_LISTS[1], of_source.most_lifelike)]
-        entries += [
-            TextEntry(one.text, name, one.score, getattr(one, "count", 1), title) for title, part in lists for one in part
-        ]
-        mistaken = () if explanation is None else explanation.mistaken
-        entries += [TextEntry(one.text, name, one.score, group=_LISTS[2]) for one in mistaken]
+        explanation = explanations.get(name)
+        source = examples.get(name) or explanation
+        lists = [] if source is None else [source.most_generated, source.most_lifelike]
+        lists += [] if explanation is None else [explanation.mistaken]
+        for number_of_list, (title, texts) in enumerate(zip(_LISTS, lists, strict=False)):
+            for place, one in enumerate(texts):
+                entry = TextEntry(one.text, name, one.score, getattr(one, "count", 1), title)
+                found.append((number_of_list, place, entry))
+    entries = [entry for *_, entry in sorted(found, key=itemgetter(0, 1))]  # those of all generators in turn
     phrases = tuple((name, phrases_of(one)) for name, one in explanations.items())
-    entries.sort(key=lambda entry: _LISTS.index(entry.group))
     return section("Texts", Texts("texts", tuple(entries), phrases, score=_SCORE) if entries else None)
 
 
@@ -934,8 +940,8 @@ def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: 
     for giveaway in giveaways[:_MOST_GIVEAWAYS]:
         shares = f" {_percent(giveaway.share_generated)} (real {_percent(giveaway.share_real)})"
         if not line:
-            line = title + _quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
-        elif len(longer := f"{line}; {_quoted(giveaway.ngram, width)}{shares}") <= width:
+            line = title + quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
+        elif len(longer := f"{line}; {quoted(giveaway.ngram, width)}{shares}") <= width:
             line = longer
     return line
 
@@ -950,17 +956,6 @@ def _structure_line(explanation: Explanation, width: int) -> str:
             break
         line += f"; {statement}"
     return line
-
-
-def _quoted(ngram: str, width: int) -> str:
-    """Return an n-gram in quotes, what is said of the ends of a text behind it."""
-    if ngram == "<sos> <eos>":
-        return "an empty text"
-    tokens = ngram.split(" ")
-    where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
-    words = join_letters(token for token in tokens if not where or token not in _ENDS)
-    room = max(_LEAST_PHRASE, width - len(where) - 2)
-    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
 
 def _percent(share: float) -> str:

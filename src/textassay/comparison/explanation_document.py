@@ -1,6 +1,7 @@
 """What gives a generator away, as a document: n-grams, lengths, places, texts, and whether more text would help."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
@@ -48,11 +49,13 @@ from textassay.report.table import (
     p_cell,
     text_cell,
 )
-from textassay.report.text import MISSING, count, counted, level, number, slug, span
+from textassay.report.text import MISSING, count, counted, level, number, shorten, slug, span
 
 TOP = 10
 _PLACES = 3
 _ENDS = ("<sos>", "<eos>")
+_WHERE = dict(zip(_ENDS, ("at the start", "at the end"), strict=True))
+_LEAST_PHRASE = 12  # characters
 _SMALL = (3.4, 2.1)
 _PLURAL = {"begins": "begin", "ends": "end", "has": "have", "repeats": "repeat"}
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
@@ -112,7 +115,8 @@ def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragrap
     told = [structure_statement(one) for one in explanation.structure[:most]]
     for title, giveaways in lists:
         shown = [
-            f"{written(one)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})" for one in giveaways
+            f"{quoted(one.ngram)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})"
+            for one in giveaways
         ]
         told.append(f"{title}: {'; '.join(shown[:most]) or 'no n-gram stands out'}")
     return items(told)
@@ -189,6 +193,17 @@ def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[Discrimina
 def written(ngram: DiscriminativeNgram) -> str:
     """Return an n-gram as it is written: without spaces between letters of scripts that have none between words."""
     return join_letters(ngram.ngram.split(" "))
+
+
+def quoted(ngram: str, width: int = 1000) -> str:
+    """Return an n-gram in quotes, in about `width` characters, what is said of the ends of a text behind it."""
+    if ngram == "<sos> <eos>":
+        return "an empty text"
+    tokens = ngram.split(" ")
+    where = "".join(f" {_WHERE[token]}" for token in (tokens[0], tokens[-1]) if token in _WHERE and len(tokens) > 1)
+    words = join_letters(token for token in tokens if not where or token not in _WHERE)
+    room = max(_LEAST_PHRASE, width - len(where) - 2)
+    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
 
 def _tests(explanation: Explanation) -> str:
@@ -351,9 +366,10 @@ def _texts(explanation: Explanation) -> Texts | None:
 
 
 def phrases_of(explanation: Explanation) -> tuple[str, ...]:
-    """Return the n-grams that speak, to be marked in texts."""
+    """Return the n-grams that speak, to be marked in texts: those with a letter or digit, as a full stop is in most texts."""
     telling = (*explanation.overused, *explanation.more_real)
-    return tuple(dict.fromkeys(filter(None, (phrase_of(one.ngram) for one in telling))))
+    phrases = (phrase_of(one.ngram) for one in telling)
+    return tuple(dict.fromkeys(phrase for phrase in phrases if any(map(str.isalnum, phrase))))
 
 
 def _most_telling(explanation: Explanation) -> str:
@@ -363,7 +379,7 @@ def _most_telling(explanation: Explanation) -> str:
         return "No n-gram stands out."
     first = explanation.overused[0]
     return (
-        f"Most telling: {written(first)}, in {_percent(first.share_generated)} of its texts and in "
+        f"Most telling: {quoted(first.ngram)}, in {_percent(first.share_generated)} of its texts and in "
         f"{_percent(first.share_real)} of the real ones."
     )
 

@@ -58,8 +58,8 @@ def _shape_of(digest: Digest, name: str) -> int:
 def overview_figure(digest: Digest) -> Figure | None:
     """Return generators by metrics: values, the darker the nearer to the top, bold as in the tables.
 
-    A row is a metric with a direction and values, a column a generator; of more than `_MOST_ABREAST` generators a row is
-    a generator and a column the last metric of a family. None where no generator has a rank beside another.
+    A row is a metric that ranks, a column a generator; of more than `_MOST_ABREAST` generators a row is a generator and
+    a column the last metric of a family. None where no generator has a rank beside another.
     """
     ranked = {metric for _, metric in digest.ranks}
     metrics = [metric for metric in digest.metrics if metric in ranked]
@@ -77,9 +77,9 @@ def overview_figure(digest: Digest) -> Figure | None:
 
     colours = (*_names(digest), (FLOOR, colour_of(digest, FLOOR)))
     told = (
-        "Values of the tables. The stronger the colour, the nearer a generator is to the top of a metric; bold: none is "
-        f"significantly better. {ARROWS['lower']} lower, {ARROWS['higher']} higher, {ARROWS['closer']} closer to {FLOOR} "
-        "is better."
+        "Values of the tables. The stronger the colour, the nearer a generator is to the top of a metric; bold: none "
+        f"is significantly better. {ARROWS['lower']} lower, {ARROWS['higher']} higher, {ARROWS['closer']} closer to "
+        f"{FLOOR} is better."
     )
     if n <= _MOST_ABREAST:
         titles = [f"{metric} {ARROWS[digest.better(metric)]}" for metric in metrics]
@@ -177,7 +177,8 @@ def scores_figure(digest: Digest) -> Figure | None:
             points = step_points(edges, [n / (sum(histogram[side]) or 1) for n in histogram[side]])
             colour = "real" if side == "real" else colour_of(digest, name) if name in digest.generators else "muted"
             series.append(Series(side, points, colour=colour, steps=True, fill=True, dashes=dashes, panel=len(titles)))
-        titles.append(f"{name}: {metric} {number(digest.value(name, metric), 3)}")
+        value = number(digest.value(name, metric), 3).replace("-", "\N{MINUS SIGN}")
+        titles.append(f"{name}: {metric} {value}")
     if not titles:
         return None
     ticks = (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
@@ -312,7 +313,8 @@ def pairs_figure(digest: Digest, metric: str) -> Figure | None:
 
     cells = tuple(tuple(cell(i, j) for j in range(len(order) - 1)) for i in range(1, len(order)))
     return Figure(
-        f"pairs-{metric_slug(metric)}", HeatMap(order[1:], order[:-1], cells, scale=1.6, wide=0.5, names=_names(digest)),
+        f"pairs-{metric_slug(metric)}",
+        HeatMap(order[1:], order[:-1], cells, scale=1.6, wide=0.5, names=_names(digest)),
         "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be luck at this "
         "sample size.",
     )  # fmt: skip

@@ -141,8 +141,10 @@ def _forest(plot: Forest) -> Canvas:
         _scale(axes, plot.x, "x", most=6 if len(panels) == 1 else 3)
         marks = [mark for row in plot.rows for mark in row.marks if not plot.own_scales or mark.panel == place]
         shown = [line.at for line in plot.references if plot.own_scales and line.axis == "x" and line.panel == place]
+        bands = [band for band in plot.bands if not plot.own_scales or band.panel == place]
         values = [x for mark in marks for x in (mark.value, mark.low, mark.high)]
-        _limits(axes, "x", plot.x, [*values, *shown, *(x for band in plot.bands if not plot.own_scales or band.panel == place for x in (band.low, band.high))], margin=0.04)
+        values += [x for band in bands for x in (band.low, band.high)]
+        _limits(axes, "x", plot.x, [*values, *shown], margin=0.04)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     _legend(figure, {name: _key(mark) for name, mark in plot.legend}, left=min(left, 1.4))
     return figure
@@ -150,7 +152,8 @@ def _forest(plot: Forest) -> Canvas:
 
 def _dot(axes: Axes, colour: Colour, at: tuple[float, float], offset: tuple[float, float], unit: Any) -> None:
     """Draw the dot that says which series a name is, so many points from a place."""
-    axes.annotate("●", at, offset, unit, "offset points", ha="center", va="center", color=PALETTE[colour], fontsize=7)
+    axes.annotate("●", at, offset, unit, "offset points", ha="center", va="center", color=PALETTE[colour], fontsize=7,
+                  annotation_clip=False)  # fmt: skip
 
 
 def _mark(axes: Axes, mark: Mark, y: float) -> None:
@@ -341,7 +344,7 @@ def _heat_map(plot: HeatMap) -> Canvas:
             _dot(axes, dot, (j + 0.1, -0.62), (0, 0), "data")
         at = (j + 0.1, -0.62)
         axes.annotate(name, at, (_DOT * 0.7, _DOT * 0.7) if dot else (0, 0), "data", "offset points", rotation=45,
-                      rotation_mode="anchor", ha="left", va="center", color=INK)  # fmt: skip
+                      rotation_mode="anchor", ha="left", va="center", color=INK, annotation_clip=False)  # fmt: skip
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xticks([])
@@ -396,8 +399,7 @@ def _paler(colour: str, share: float) -> str:
 def _panel_name(axes: Axes, name: str) -> None:
     for place, line in enumerate(reversed(name.split("\n"))):
         if line:
-            axes.annotate(line, (0, 1), (0, 5 + 72 * _TITLE_LINE * place), "axes fraction", "offset points", color=INK,
-                          fontweight="bold")  # fmt: skip
+            axes.annotate(line, (0, 1), (0, 5 + 72 * _TITLE_LINE * place), "axes fraction", "offset points", color=INK)
 
 
 def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = False) -> None:

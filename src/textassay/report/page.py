@@ -60,7 +60,7 @@ def to_fragment(document: Document) -> str:
 
 
 def _variables(document: Document) -> dict[str, Any]:
-    """Return what both templates are given: sections, the first figure, colours of names, tables that a paper prints."""
+    """Return what both templates are given: sections, the lead, colours of names, tables that a paper prints."""
     papers = [table for table in document.tables if table.main] or document.tables
     slots = {name: series_colour(place) for place, name in enumerate(document.series)}
     colours = {name: Markup(f"var(--{slot}, {PALETTE[slot]})") for name, slot in slots.items()}

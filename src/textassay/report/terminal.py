@@ -167,9 +167,9 @@ def _head(column: Column, group: str | None) -> str:
 
 
 def _cell(cell: Cell, console: Console, style: str) -> Text:
-    star = "*" if cell.tone == "best" else ""
-    text = safe(console, star + cell.text, _STYLES[cell.tone] or style)
-    if cell.spread:
+    star, is_interval = "*" if cell.tone == "best" else "", cell.spread.startswith("[")
+    text = safe(console, star + (cell.spread if is_interval else cell.text), _STYLES[cell.tone] or style)
+    if cell.spread and not is_interval:
         text.append_text(safe(console, f" {cell.spread}", "dim"))
     if cell.below:
         text.append_text(safe(console, f"\n{cell.below}", "dim"))
