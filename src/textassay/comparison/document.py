@@ -116,8 +116,8 @@ _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
     f"figures/{kind}*.svg"
-    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
-                 "ranks", "roc-", "scores-")
+    for kind in ("curve-", "forest-", "frontier-", "lengths-", "overview", "pairs-", "plane-", "positions-",
+                 "prefixes-", "ranks", "roc", "scores")
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 12, 4, 3
@@ -825,6 +825,7 @@ def _prompted_line(digest: Digest, generator: str) -> str:
 def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
     """Return the texts to look through: those of `examples`, else the few of the explanations."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
+    lists: list[Sequence[Any]]
     found: list[tuple[int, int, TextEntry]] = []  # list, place in its own list, text
     for name in (*digest.order, *digest.floors):
         explanation = explanations.get(name)
@@ -837,7 +838,7 @@ def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
                 found.append((number_of_list, place, entry))
     entries = [entry for *_, entry in sorted(found, key=itemgetter(0, 1))]  # those of all generators in turn
     phrases = tuple((name, phrases_of(one)) for name, one in explanations.items())
-    return section("Texts", Texts("texts", tuple(entries), phrases, score=_SCORE) if entries else None)
+    return section("Texts", Texts("texts", tuple(entries), score=_SCORE, own_phrases=phrases) if entries else None)
 
 
 def _pairs(digest: Digest) -> Section:

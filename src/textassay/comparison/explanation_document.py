@@ -361,12 +361,12 @@ def _texts(explanation: Explanation) -> Texts | None:
     entries = tuple(TextEntry(one.text, score=one.score, group=title) for title, part in lists for one in part)
     if not entries:
         return None
-    return Texts(f"texts-{slug(explanation.generator)}", entries, (("", phrases_of(explanation)),),
+    return Texts(f"texts-{slug(explanation.generator)}", entries, phrases_of(explanation),
                  score="probability of being real")  # fmt: skip
 
 
 def phrases_of(explanation: Explanation) -> tuple[str, ...]:
-    """Return the n-grams that speak, to be marked in texts: those with a letter or digit, as a full stop is in most texts."""
+    """Return the n-grams that speak, to be marked in texts; none without a letter or digit."""
     telling = (*explanation.overused, *explanation.more_real)
     phrases = (phrase_of(one.ngram) for one in telling)
     return tuple(dict.fromkeys(phrase for phrase in phrases if any(map(str.isalnum, phrase))))

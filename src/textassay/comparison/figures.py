@@ -165,7 +165,8 @@ def scores_figure(digest: Digest) -> Figure | None:
 
     None where no metric keeps them.
     """
-    series, titles = [], []
+    series: list[Series] = []
+    titles: list[str] = []
     edges: list[float] = []
     for name in (*digest.order, *digest.floors):
         kept = digest.first_detail(name, "score_histogram")

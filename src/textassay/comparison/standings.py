@@ -209,8 +209,16 @@ class Standings:
         which is not among them: a wide interval alone makes no mark.
         """
         first, compared = self.best(metric), self._compared(metric)
-        bar = min((self._rank_badness(name, metric) for name in compared if name not in first), default=math.inf)
-        first = frozenset(name for name in first if self._rank_badness(name, metric) <= bar)
+        ranks, others = self.ranks, [name for name in compared if name not in first]
+        first = frozenset(
+            name
+            for name in first
+            if not any(
+                ranks[other, metric].low <= ranks[name, metric].high
+                and self._rank_badness(other, metric) < self._rank_badness(name, metric)
+                for other in others
+            )
+        )
         return frozenset() if len(first) == len(self._compared(metric)) else first
 
     def disagreeing(self, metric: str) -> dict[tuple[str, ...], list[str]]:

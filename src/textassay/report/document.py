@@ -52,13 +52,14 @@ class Texts:
 
     name: str
     entries: tuple[TextEntry, ...]
-    phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of each source, those that are marked in its texts
+    phrases: tuple[str, ...] = ()  # marked in all of them
     title: str = ""
     score: str = ""  # what the scores are
+    own_phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of each source, marked in its texts
 
     def phrases_in(self, entry: TextEntry) -> tuple[str, ...]:
         """Return the phrases that are marked in a text."""
-        return dict(self.phrases).get(entry.source, ())
+        return (*self.phrases, *dict(self.own_phrases).get(entry.source, ()))
 
 
 Pieces = tuple[tuple[str, bool], ...]  # parts of a text, and whether each is marked
@@ -140,12 +141,12 @@ class Document(Displayed):
         Paragraphs, terms, tables, figures, lists of texts, and sections in sections.
     lead
         The name of the figure that stands beside the answer; empty for none.
-    series
-        What has a colour of its own in figures and tables, such as generators; `plots.series_colour` of its place.
     version
         Of textassay.
     records
         Long tables in full precision, for CSV files only.
+    series
+        What has a colour of its own in figures and tables, such as generators; `plots.series_colour` of its place.
     """
 
     title: str
@@ -153,9 +154,9 @@ class Document(Displayed):
     facts: tuple[tuple[str, str], ...] = ()
     sections: tuple[Section, ...] = ()
     lead: str = ""  # the name of the figure that stands beside the answer
-    series: tuple[str, ...] = ()  # names that have a colour, the same in figures and tables
     version: str = field(default_factory=lambda: version("textassay"))
     records: tuple[Table, ...] = ()  # long tables in full precision, for files only
+    series: tuple[str, ...] = ()  # names that have a colour, the same in figures and tables
 
     def parts(self) -> Iterator[Part]:
         """Yield every part, those of sections behind their section."""

@@ -20,7 +20,7 @@ from textassay.corpus.tokenizer import is_unspaced
 from textassay.report.document import Document, Figure, Part, Pieces, Section, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap, series_colour
-from textassay.report.svg import PALETTE, on_white, to_inline
+from textassay.report.svg import on_white, to_inline
 from textassay.report.table import ARROWS, Cell, Table
 from textassay.report.text import printable, slug
 
@@ -60,10 +60,9 @@ def to_fragment(document: Document) -> str:
 
 
 def _variables(document: Document) -> dict[str, Any]:
-    """Return what both templates are given: sections, the lead, colours of names, tables that a paper prints."""
+    """Return what both templates are given: sections, the lead, colours of series, tables that a paper prints."""
     papers = [table for table in document.tables if table.main] or document.tables
-    slots = {name: series_colour(place) for place, name in enumerate(document.series)}
-    colours = {name: Markup(f"var(--{slot}, {PALETTE[slot]})") for name, slot in slots.items()}
+    colours = {name: series_colour(place) for place, name in enumerate(document.series)}
     return {"anchors": _anchors(document), "lead": _lead(document), "colours": colours, "papers": papers}
 
 
