@@ -29,8 +29,8 @@ MORE = 4  # real sentences to learn from, for each that is tested
 SOURCES: Mapping[str, tuple[str, bool, Colour]] = {
     "all of these": ("quick+train+log-probs", True, "ink"),
     "training text": ("quick+train", False, "real"),
-    "more real text": ("quick", True, "third"),
-    "both texts": ("quick+train", True, "fourth"),
+    "more real text": ("quick", True, "plum"),
+    "both texts": ("quick+train", True, "green"),
     "log-probabilities": ("quick+log-probs", False, "generated"),
     "nothing else": ("quick", False, "muted"),
 }

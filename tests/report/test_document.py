@@ -90,7 +90,15 @@ def test_writes_exactly_the_files_of_the_contract(tmp_path: Path) -> None:
         "figures",
     }
     figures = {path.name for path in (out / "figures").iterdir()}
-    assert {"forest-dd.svg", "forest-bleu-order-4.svg", "scores-5-gram.svg", "pairs-dd.svg", "ranks.svg"} <= figures
+    written = {"forest-dd.svg", "forest-overlap-with-real-text.svg", "scores.svg", "overview.svg", "pairs-dd.svg"}
+    assert written | {"ranks.svg"} <= figures
+        "forest-dd.svg",
+        "forest-overlap-with-real-text.svg",
+        "scores.svg",
+        "overview.svg",
+        "pairs-dd.svg",
+        "ranks.svg",
+    } <= figures
 
 
 def test_same_comparison_same_bytes(tmp_path: Path, drawings: dict[bytes, str]) -> None:
@@ -189,19 +197,19 @@ def test_a_report_of_another_seed_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_figures_of_names_that_are_gone_are_removed_and_others_stay(tmp_path: Path) -> None:
-    write_report(make_comparison(("gone", "b"), metrics=FEW_METRICS), tmp_path)
+    write_report(make_comparison(("gone", "b"), metrics=FEW_METRICS, explained=True), tmp_path)
     (tmp_path / "figures" / "mine.svg").write_text("mine")
-    write_report(make_comparison(("here", "b"), metrics=FEW_METRICS), tmp_path)
+    write_report(make_comparison(("here", "b"), metrics=FEW_METRICS, explained=True), tmp_path)
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert {"scores-here.svg", "mine.svg"} <= names
-    assert "scores-gone.svg" not in names
+    assert {"curve-here.svg", "mine.svg"} <= names
+    assert "curve-gone.svg" not in names
 
 
 def test_names_that_differ_in_odd_characters_only_get_files_of_their_own(tmp_path: Path) -> None:
     generators = ("a/b", "a b", "A.B", "../x", "漢字")
-    write_report(make_comparison(generators, metrics=FEW_METRICS), tmp_path / "out")
-    scores = {path.name for path in (tmp_path / "out" / "figures").glob("scores-*.svg")}
-    assert len(scores) == len(generators) + 1
+    write_report(make_comparison(generators, metrics=FEW_METRICS, explained=True), tmp_path / "out")
+    curves = {path.name for path in (tmp_path / "out" / "figures").glob("curve-*.svg")}
+    assert len(curves) == len(generators)
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 

@@ -35,6 +35,7 @@ from textassay.report.markdown import to_markdown
 from textassay.report.page import to_fragment, to_html
 from textassay.report.plots import (
     Axis,
+    Band,
     BarGroup,
     Bars,
     Colour,
@@ -67,7 +68,7 @@ PLOTS: dict[str, Plot] = {
             ForestRow("(real)", (Mark(0.5, colour="real"),), "0.5", reference=True),
         ),
         Axis("x-name", (-1, 8), ticks=(0, 4, 8)),
-        band=(0.4, 0.6),
+        bands=(Band(0.4, 0.6),),
         references=(Reference(0.5, colour="real", dashed=True),),
     ),
     "panels": Forest(

@@ -25,7 +25,7 @@ from textassay.comparison.figures import (
 )
 from textassay.report.document import Figure, Paragraph
 from textassay.report.drawing import draw_png, draw_svg
-from textassay.report.plots import Curves, Forest, HeatMap
+from textassay.report.plots import SERIES, Band, Curves, Forest, HeatMap
 from textassay.report.svg import PALETTE, to_inline
 from textassay.report.text import slug
 
@@ -75,14 +75,14 @@ def test_forest_has_every_row_with_its_value_and_interval() -> None:
     floor = comparison.result("(real)", "dd").estimate
     assert floor is not None
     assert floor.interval is not None
-    assert plot.band == (floor.interval.low, floor.interval.high)
+    assert plot.bands == (Band(floor.interval.low, floor.interval.high),)
 
 
 def test_forest_marks_stand_where_the_values_are() -> None:
     figure = forest_figure(Digest(make_comparison(("a", "b", "c"))), "dd")
     assert figure is not None
-    marks = re.findall(rf'<use [^>]*x="([\d.]+)"[^>]*style="fill: {PALETTE["generated"]}', draw_svg(figure))
-    places = [float(mark) for mark in marks]
+    marks = re.findall(r'<use [^>]*x="([\d.]+)"[^>]*style="fill: (#[0-9a-f]{6})', draw_svg(figure))
+    places = [float(place) for colour in SERIES[:3] for place, ink in marks if ink == PALETTE[colour]]
     assert len(places) == 3
     assert places == sorted(places)
     assert abs((places[2] - places[1]) - (places[1] - places[0])) < 5  # values stand at equal steps
@@ -95,7 +95,7 @@ def test_missing_values_are_named_and_figures_without_any_are_left_out() -> None
     assert "n/a" in _texts(draw_svg(figure))
     assert "b n/a" in figure.description
     assert forest_figure(Digest(make_comparison(("a",), missing=True)), "length") is None
-    assert scores_figure(digest, "nobody") is None
+    assert scores_figure(Digest(make_comparison(metrics={"length": "lower"}))) is None
     assert pairs_figure(Digest(make_comparison(("a",))), "dd") is None
     assert ranks_figure(Digest(make_comparison(("a",)))) is None
 
@@ -114,7 +114,7 @@ def test_pair_matrix_is_row_minus_column_and_fills_what_is_significant() -> None
     assert cell.value is not None
     assert not cell.outlined
     assert cell.text in _texts(draw_svg(figure))
-    assert f"fill: {PALETTE['generated']}" in draw_svg(figure)
+    assert cell.colour == "muted"
     weak = replace(comparison, pairs=tuple(replace(pair, p_adjusted=0.2) for pair in comparison.pairs))
     unfilled = pairs_figure(Digest(weak), "dd")
     ((cell,),) = _heat(unfilled).cells
@@ -122,7 +122,6 @@ def test_pair_matrix_is_row_minus_column_and_fills_what_is_significant() -> None
     assert cell.value is None
     assert cell.outlined
     assert unfilled is not None
-    assert f"fill: {PALETTE['generated']}" not in draw_svg(unfilled)
 
 
 def test_all_figures_are_svg_of_text_the_same_every_time() -> None:
@@ -149,10 +148,10 @@ def test_histograms_are_shares_whatever_the_sizes() -> None:
             many = [10 * part for part in histogram["real"]]
             result["details"] = {**result["details"], "score_histogram": {**histogram, "real": many}}
     drawn = [
-        scores_figure(Digest(Comparison.from_dict({**document, "results": results})), "a") for results in (same, scaled)
+        scores_figure(Digest(Comparison.from_dict({**document, "results": results}))) for results in (same, scaled)
     ]
     assert drawn[0] == drawn[1]
-    sides = {series.name: series for series in _curves(drawn[0]).series}
+    sides = {series.name: series for series in _curves(drawn[0]).series if series.panel == 0}
     assert set(sides) == {"real", "generated"}
     for series in sides.values():
         assert sum(point.y or 0 for point in series.points) == pytest.approx(1)
@@ -181,20 +180,20 @@ def _lines(svg: str, colour: str) -> list[list[tuple[float, float]]]:
 
 def test_roc_goes_through_its_points() -> None:
     comparison = make_comparison(("a", "b"))
-    figure = roc_figure(Digest(comparison), "a")
+    figure = roc_figure(Digest(comparison))
     plot = _curves(figure)
     assert figure is not None
     points = Digest(comparison).detail("a", "dd", "roc")
     assert [[point.x, point.y] for point in plot.series[0].points] == points
     svg = draw_svg(figure)
-    ((first, *_, last),) = (curve,) = _lines(svg, PALETTE["generated"])
-    assert len(curve) == len(points)
+    assert [line.colour for line in plot.series] == ["generated", "green"]
+    curve = next(line for line in _lines(svg, PALETTE["generated"]) if len(line) == len(points))
+    first, *_, last = curve
     for (x, y), (false, true) in zip(curve, points, strict=True):
         assert abs((x - first[0]) / (last[0] - first[0]) - false) < 1e-4
         assert abs((y - first[1]) / (last[1] - first[1]) - true) < 1e-4
-    assert plot.text.startswith("AUC 0.")
-    assert any(text.startswith("AUC 0.") for text in _texts(svg))
-    assert roc_figure(Digest(make_comparison(metrics={"length": "lower"})), "trigram") is None
+    assert any(text.startswith("a, AUC 0.") for text in _texts(svg))
+    assert roc_figure(Digest(make_comparison(metrics={"length": "lower"}))) is None
 
 
 def test_frontier_has_a_curve_a_generator_at_the_floors_size_and_one_of_real_text() -> None:
@@ -203,7 +202,7 @@ def test_frontier_has_a_curve_a_generator_at_the_floors_size_and_one_of_real_tex
     assert figure is not None
     assert [series.name for series in _curves(figure).series] == ["a", "b", "c", "(real)"]
     svg = draw_svg(figure)
-    assert len(_lines(svg, PALETTE["generated"])) == 3
+    assert [len(_lines(svg, PALETTE[colour])) for colour in SERIES[:4]] == [1, 1, 1, 0]
     assert len(_lines(svg, PALETTE["real"])) == 1
     assert {"a", "b", "c", "(real)"} <= set(_texts(svg))
     matched = comparison.result("a", "mauve").matched
@@ -279,7 +278,7 @@ def test_ranks_are_those_of_the_comparison_and_fit_a_page() -> None:
         for metric, cell in zip(plot.columns, row, strict=True):
             assert cell is not None
             assert cell.text == digest.rank_text(name, metric)
-            assert cell.strong == (name in digest.marked(metric))
+            assert cell.bold == (name in digest.marked(metric))
             assert f"{metric} {cell.text}" in figure.description
 
 

@@ -56,12 +56,14 @@ def _parsed(page: str) -> _Page:
     return parsed
 
 
-def _part_of(page: str, name: str) -> str:
-    """Return the part of a page on what gives a generator away."""
-    part = (
-        page.split('<section id="what-gives-them-away"')[1].split("</section>")[0].split(f"<bdi>{name}</bdi></h3>")[1]
-    )
-    return re.split(r"<h3><bdi>(?:trigram|5-gram|shuffler|\(real\))</bdi>", part)[0]
+def _section_of(page: str, anchor: str) -> str:
+    return page.split(f'<section id="{anchor}"')[1].split("</section>")[0]
+
+
+def _part_of(page: str, name: str, anchor: str) -> str:
+    """Return the part of a section that is about a generator."""
+    part = _section_of(page, anchor).split(f"<bdi>{name}</bdi></h3>")[1]
+    return re.split(r"<h3[^>]*><bdi>", part)[0]
 
 
 @pytest.fixture(scope="module")
@@ -149,13 +151,16 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
     comparison = make_comparison(names, explained=True, metrics=MANY_METRICS)
     page = to_html(comparison_document(comparison))
     for name in names:
-        part = _part_of(page, name)
-        for title in ("Most clearly generated", "Says too often", "Says too rarely", "dd with more text.</figcaption>"):
-            assert part.count(title) == 1, title
+        said = _part_of(page, name, "what-gives-them-away")
+        assert all(said.count(title) == 1 for title in ("Says too often", "Says too rarely"))
+        part = _part_of(page, name, "n-grams-lengths-places-sample-size")
+        assert part.count("dd with more text.</figcaption>") == 1
         assert ("12,345 n-grams were tested" in part) == (name != "shuffler")
         assert part.count('<p class="note">No n-gram is significantly so.') == 2 * (name == "shuffler")
-        assert part.count("Real, mistaken for generated: none.") == (name == "shuffler")
         assert f'id="figure-curve-{name}"' in part
+    texts = _section_of(page, "texts")
+    for title in ("Most clearly generated", "Real, mistaken for generated"):
+        assert texts.count(f">{title}<") == 1
     for section in ("quality-and-diversity", "what-gives-them-away", "variety", "neighbours-of-sentence-vectors"):
         assert f'<section id="{section}"' in page
 
@@ -163,14 +168,31 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
 def test_texts_to_look_through_come_from_the_file_of_sentences() -> None:
     names = ("trigram", "5-gram")
     page = _page(make_comparison(names, explained=True), names)
-    part = _part_of(page, "trigram")
+    part = _section_of(page, "texts")
     assert "trigram sentence " in part
     assert "Real, mistaken for generated" in part  # of the explanation: the file's texts are generated
-    scores = [float(score) for score in re.findall(r'<li data-score="([^"]+)"', part)]
+    found = re.findall(r'<li data-score="([^"]+)"[^>]*data-source="([^"]+)"', part)
+    assert [source for _, source in found[:4]] == ["trigram", "5-gram"] * 2  # in turn
+    scores = [float(score) for score, source in found if source == "trigram"]
     assert len(scores) == 41
     assert scores[:20] == sorted(scores[:20])
     assert scores[20:40] == sorted(scores[20:40], reverse=True)
-    assert part.count('class="rest"') == 2 * 8
+    assert part.count('class="rest"') == 2 * 28
+
+
+def test_all_sections_but_the_first_three_are_folded_and_generators_have_a_colour() -> None:
+    names = ("trigram", "5-gram")
+    page = _page(make_comparison(names, explained=True, metrics=MANY_METRICS), names)
+    opened = re.findall(r'<details class="section"( open)?>', page)
+    assert opened[:4] == [" open"] * 3 + [""]
+    assert set(opened[3:]) == {""}
+    main = page.split('id="table-main"')[1].split("</table>")[0]
+    assert re.findall(r'--series: var\(--(\w+)\)">([^<]*)<', main) == [("generated", "trigram"), ("green", "5-gram")]
+    for figure in ("overview", "overlap-with-real-text"):
+        drawn = page.split(f'id="figure-{figure}"' if figure == "overview" else f'id="figure-forest-{figure}"')[1]
+        assert {"var(--generated)", "var(--green)"} <= set(re.findall(r"var\(--\w+\)", drawn.split("</svg>")[0]))
+    assert page.count("data-latex=") == 1  # the table that a paper prints
+    assert not re.search(r"\d\.\d+ <[^>]*>[\N{MINUS SIGN}+-]\d", page)  # an arm that reads as a subtraction
 
 
 def test_one_generator_without_evidence_or_pairs_is_a_page_too() -> None:

@@ -9,11 +9,11 @@ from textassay.report.text import (
     counted,
     decimals,
     interval,
+    is_one_sided,
     level,
     number,
     p_value,
     shown_p,
-    sign_of_width,
     value_and_half_width,
 )
 
@@ -51,10 +51,10 @@ def test_number_has_no_negative_zero_and_no_nan() -> None:
     assert [number(value, 3) for value in (math.nan, math.inf, None)] == ["n/a"] * 3
 
 
-def test_half_width_is_the_longer_arm_and_tells_a_one_sided_interval() -> None:
+def test_half_width_is_the_longer_arm_but_of_a_one_sided_interval() -> None:
     assert value_and_half_width(_estimate(0.5, 0.48, 0.51), 3) == ("0.500", "±0.020")
-    assert value_and_half_width(_estimate(1.0, 0.9, 1.0), 3) == ("1.000", "-0.100")
-    assert value_and_half_width(_estimate(0.0, 0.0, 0.1), 3) == ("0.000", "+0.100")
+    assert value_and_half_width(_estimate(1.0, 0.9, 1.0), 3) == ("1.000", "[0.900, 1.000]")
+    assert value_and_half_width(_estimate(0.0, 0.0, 0.1), 3) == ("0.000", "[0.000, 0.100]")
     assert value_and_half_width(_estimate(0.5, 0.49999, 0.50001), 3) == ("0.500", "±<0.001")
     assert value_and_half_width(_estimate(0.5, 0.5, 0.5), 3) == ("0.500", "±0.000")
 
@@ -85,9 +85,9 @@ def test_nouns_agree_with_their_number() -> None:
     assert [counted(n, "page") for n in (0, 1, 1200)] == ["0 pages", "1 page", "1,200 pages"]
 
 
-def test_an_arm_that_is_the_only_one_has_its_own_sign() -> None:
-    assert sign_of_width(0.2, 0.25) == "±"
-    assert sign_of_width(1.1, 0.0) == "-"  # a correlation of 1
-    assert sign_of_width(0.01, 0.5) == "+"
-    assert sign_of_width(0.0, 0.0) == "±"
-    assert sign_of_width(0.0, 1e-16) == "±"  # rounding, not an interval
+def test_an_interval_on_one_side_of_its_value_is_written_whole() -> None:
+    assert is_one_sided(1.1, 0.0)  # a correlation of 1
+    assert is_one_sided(0.01, 0.5)
+    assert not is_one_sided(0.2, 0.25)
+    assert not is_one_sided(0.0, 0.0)
+    assert not is_one_sided(0.0, 1e-16)  # rounding, not an interval

@@ -368,10 +368,10 @@ def test_the_page_is_whole_without_script(open_page: Open) -> None:
 
 def test_the_answer_and_the_main_figure_stand_on_the_first_screen(open_page: Open) -> None:
     page = open_page(comparison_document(make_comparison()), viewport={"width": 1300, "height": 900})
-    for part in ("#answer", "#figure-forest-dd"):
+    for part in ("#answer", "#figure-overview"):
         box = page.locator(part).bounding_box()
         assert box["y"] + box["height"] < 900
-    assert page.locator("#figure-forest-dd").count() == 1  # and not once more below
+    assert page.locator("#figure-overview").count() == 1  # and not once more below
     for link in page.locator("nav a").all():
         target = link.get_attribute("href")
         assert page.locator(f"[id='{target[1:]}']").count() == 1

@@ -272,7 +272,7 @@ def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
 
     def of_150(estimate: Estimate | None) -> Estimate:
         assert estimate is not None
-        return replace(estimate, value=0.1234, sizes={"n_generated": 150, "n_real": 5000})
+        return replace(estimate, value=0.1234, interval=None, sizes={"n_generated": 150, "n_real": 5000})
 
     results = tuple(
         replace(result, floor=of_150(result.estimate)) if (result.generator, result.metric) == ("a", metric) else result

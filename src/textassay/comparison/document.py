@@ -1,7 +1,6 @@
 """A comparison as a document: the whole report, the one screen of the terminal, and its files."""
 
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +18,19 @@ from textassay.comparison.digest import Digest
 from textassay.comparison.draw_document import drawn_section
 from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
-from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
+from textassay.comparison.explanation_document import (
+    explanation_parts,
+    giveaway_items,
+    phrases_of,
+    quoted,
+    structure_statement,
+)
 from textassay.comparison.figures import (
+    colour_of,
     forest_figure,
+    forests_figure,
     frontier_figure,
+    overview_figure,
     pairs_figure,
     plane_figures,
     ranks_figure,
@@ -33,7 +41,6 @@ from textassay.comparison.measure import check_same_comparison
 from textassay.comparison.metric_kinds import Kind, family_of, main_metrics, metric_slug, variant_of
 from textassay.comparison.sentence_scores import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.tokenizer import join_letters
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate, Interval
 from textassay.inspection.document import group_findings, inspection_sections
@@ -101,6 +108,8 @@ RESULT_COLUMNS = (
 )
 _EVERYTHING = "to_frame(). The page with all figures: save()."
 _TITLE = "How far is the generated text from the real text?"
+_LISTS = ("Most clearly generated", "Most lifelike", "Real, mistaken for generated")
+_SCORE = "probability of being real, by the classifier of the generator that is named"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
 _NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
@@ -109,21 +118,16 @@ _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
     f"figures/{kind}*.svg"
-    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
-                 "ranks", "roc-", "scores-")
+    for kind in ("curve-", "forest-", "frontier-", "lengths-", "overview", "pairs-", "plane-", "positions-",
+                 "prefixes-", "ranks", "roc", "scores")
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 6, 4, 3
 _MOST_VERDICTS = 12
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
-_LEAST_PHRASE = 12  # characters
-_ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
 _MOST_NAMED = 4
 _PAIR_WIDTH = 30  # characters of a text in a warning
-_FLOORS = (
-    "Held-out real text against the real text.",
-    "Real text on both sides, half against half: what text that cannot be told apart looks like.",
-)
+_ONE_SIDED = ", in brackets the interval where it lies on one side of the value"
 _DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}", "neither": "neither"}
 _FOREST = "Values with intervals; blue: real text; hollow: at the other size, of the floor or of all texts."
 _SEPARATED = Column("separated", numeric=False)
@@ -165,7 +169,8 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     """Return the whole report; `examples`: more texts of each generator for the page, see `examples_of`."""
     digest = Digest(comparison)
     headline, several = digest.headline, len(digest.metrics) > 1
-    lead = None if headline is None else forest_figure(digest, headline)
+    overview = overview_figure(digest) if several else None
+    lead = overview if overview is not None or headline is None else forest_figure(digest, headline)
     return Document(
         _TITLE,
         answer(digest),
@@ -173,17 +178,23 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
         sections(
             equivalence_section(digest),
             _warnings(digest),
-            section("The main metrics", main_metrics_table(digest)) if headline is not None and several else None,
+            section("The main metrics", overview, main_metrics_table(digest))
+            if headline is not None and several
+            else None,
+            _giveaways_of_all(digest),
+            _texts(digest, examples or {}),
             None if headline is None else _headline(digest, headline),
+            section("What the classifier saw", scores_figure(digest), roc_figure(digest), *_judged(digest)),
             *(_kind(digest, kind) for kind in digest.kinds),
             _planes(digest),
-            _generators(digest, examples or {}),
+            _explained(digest),
             drawn_section(comparison.draws),
             _pairs(digest),
             section("How to read this", Terms(tuple(_reading_guide(digest))), extra=True),
             _repeat(digest),
         ),
         lead="" if lead is None else lead.name,
+        series=digest.generators,
         version=comparison.version,
         records=(results_record(comparison),),
     )
@@ -426,7 +437,9 @@ def _with_pairs(finding: Finding) -> str:
 def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
     """Return what the signs of a table mean, at which size its values stand and, with `rows`, the rows of reference."""
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
-    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    cells = [cell(digest, name, metric) for metric in metrics for name in (*digest.order, *digest.floors)]
+    is_one_sided = any(one.spread.startswith("[") for one in cells)
+    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval{_ONE_SIDED * is_one_sided}"]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
     parts += ["* or bold: none is significantly better"] * any(map(digest.marked, metrics))
     parts += _sizes_of_values(digest, metrics) if FLOOR in digest.floors else []
@@ -665,10 +678,9 @@ def _kind(digest: Digest, kind: Kind) -> Section:
         name = slug(kind.name) if len(kind.tables) == 1 else f"{slug(kind.name)}-{place}"
         title = kind.name if len(kind.tables) == 1 else f"{kind.name}, {place} of {len(kind.tables)}"
         parts.append(_metrics_table(digest, table, name=name, title=title))
-    figures = [forest_figure(digest, metric) for metric in metrics]
-    shown = any(figure is not None for figure in figures)
+    figure = forests_figure(digest, metrics, kind.name)
     told = notes(legend(digest, metrics, rows=False))
-    return section(kind.name, *parts, *told, *figures, *notes(_FOREST if shown else ""))
+    return section(kind.name, *parts, *told, None if figure is None else replace(figure, caption=_FOREST))
 
 
 def _metrics_table(
@@ -766,33 +778,41 @@ def _planes(digest: Digest) -> Section:
     planes, frontier = plane_figures(digest), frontier_figure(digest)
     told = (
         "Right and up are more quality and more diversity, whatever the metric's own direction; the goal is the cross, "
-        "real text, and not the corner. Every point is measured at the size of that."
+        "real text, and not the corner."
     )
     planes[:1] = [replace(one, caption=f"{one.caption} {told}") for one in planes[:1]]
     return section("Quality and diversity", *planes, frontier)
 
 
-def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
-    """Return a section for each generator, and row of real text, of which there is something to show."""
+def _giveaways_of_all(digest: Digest) -> Section:
+    """Return what each generator says too often and too rarely, and what gives its answers away beside prompts."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
-    parts: list[Part] = []
-    for name in (*digest.order, *digest.floors):
-        explanation = explanations.get(name)
-        texts = _texts(name, examples.get(name), explanation)
-        figures = (scores_figure(digest, name), roc_figure(digest, name))
-        prompted = _prompted(digest, name)
-        if explanation is None and texts is None and not any(figures) and not prompted:
-            continue
-        told: Sequence[Part] = ()
-        more: Part | None = texts
-        if explanation is not None:
-            told = giveaway_items(explanation)
-            more = section("N-grams, lengths, places, texts, sample size", *explanation_parts(explanation, texts=texts),
-                           extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
-        floor = _FLOORS[name == FLOOR] if name in digest.floors else ""
-        alone = notes(floor, *(judged_alone(digest, name, metric) for metric in digest.metrics))
-        parts.append(section(name, *told, *figures, *alone, *prompted, more))
-    return section("What gives them away", *parts)
+    parts = [
+        section(name, *(giveaway_items(explanations[name]) if name in explanations else ()), *_prompted(digest, name))
+        for name in digest.order
+    ]
+    return section("What gives them away", *(part for part in parts if part.parts))
+
+
+def _judged(digest: Digest) -> Sequence[Part]:
+    """Return which classifier judged which generator, and what each gives alone."""
+    told = {
+        name: " ".join(filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics)))
+        for name in (*digest.order, *digest.floors)
+    }
+    known = tuple((name, alone) for name, alone in told.items() if alone)
+    return (Terms(known),) if known else ()
+
+
+def _explained(digest: Digest) -> Section:
+    """Return what is known of each generator's text beyond what gives it away, a section each."""
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    parts = [
+        section(name, *explanation_parts(explanations[name], colour=colour_of(digest, name), lists=False),
+                extra=len(digest.generators) > _MOST_IN_FULL)
+        for name in digest.order if name in explanations
+    ]  # fmt: skip
+    return section("N-grams, lengths, places, sample size", *(part for part in parts if part.parts))
 
 
 def _reading_guide(digest: Digest) -> Iterator[tuple[str, str]]:
@@ -845,20 +865,23 @@ def _prompted_line(digest: Digest, generator: str) -> str:
     return ""
 
 
-def _texts(name: str, examples: Examples | None, explanation: Explanation | None) -> Texts | None:
-    """Return the list of texts to look through; None where there are none beside those of the explanation."""
-    if examples is None:
-        return None
-    lists = {"Most clearly generated": examples.most_generated, "Most lifelike": examples.most_lifelike}
-    entries = [
-        TextEntry(one.text, score=one.score, count=one.count, group=title)
-        for title, part in lists.items()
-        for one in part
-    ]
-    mistaken = () if explanation is None else explanation.mistaken
-    entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated") for one in mistaken]
-    phrases = () if explanation is None else phrases_of(explanation)
-    return Texts(f"texts-{slug(name)}", tuple(entries), phrases, score="probability of being real")
+def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
+    """Return the texts to look through: those of `examples`, else the few of the explanations."""
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    lists: list[Sequence[Any]]
+    found: list[tuple[int, int, TextEntry]] = []  # list, place in its own list, text
+    for name in (*digest.order, *digest.floors):
+        explanation = explanations.get(name)
+        source = examples.get(name) or explanation
+        lists = [] if source is None else [source.most_generated, source.most_lifelike]
+        lists += [] if explanation is None else [explanation.mistaken]
+        for number_of_list, (title, texts) in enumerate(zip(_LISTS, lists, strict=False)):
+            for place, one in enumerate(texts):
+                entry = TextEntry(one.text, name, one.score, getattr(one, "count", 1), title)
+                found.append((number_of_list, place, entry))
+    entries = [entry for *_, entry in sorted(found, key=itemgetter(0, 1))]  # those of all generators in turn
+    phrases = tuple((name, phrases_of(one)) for name, one in explanations.items())
+    return section("Texts", Texts("texts", tuple(entries), score=_SCORE, own_phrases=phrases) if entries else None)
 
 
 def _pairs(digest: Digest) -> Section:
@@ -965,8 +988,8 @@ def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: 
     for giveaway in giveaways[:_MOST_GIVEAWAYS]:
         shares = f" {_percent(giveaway.share_generated)} (real {_percent(giveaway.share_real)})"
         if not line:
-            line = title + _quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
-        elif len(longer := f"{line}; {_quoted(giveaway.ngram, width)}{shares}") <= width:
+            line = title + quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
+        elif len(longer := f"{line}; {quoted(giveaway.ngram, width)}{shares}") <= width:
             line = longer
     return line
 
@@ -981,17 +1004,6 @@ def _structure_line(explanation: Explanation, width: int) -> str:
             break
         line += f"; {statement}"
     return line
-
-
-def _quoted(ngram: str, width: int) -> str:
-    """Return an n-gram in quotes, what is said of the ends of a text behind it."""
-    if ngram == "<sos> <eos>":
-        return "an empty text"
-    tokens = ngram.split(" ")
-    where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
-    words = join_letters(token for token in tokens if not where or token not in _ENDS)
-    room = max(_LEAST_PHRASE, width - len(where) - 2)
-    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
 
 def _percent(share: float) -> str:

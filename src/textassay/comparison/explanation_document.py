@@ -1,6 +1,7 @@
 """What gives a generator away, as a document: n-grams, lengths, places, texts, and whether more text would help."""
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
@@ -33,7 +34,7 @@ from textassay.report.document import (
     section,
     sections,
 )
-from textassay.report.plots import Axis, Curves, Point, Reference, Series
+from textassay.report.plots import Axis, Colour, Curves, Point, Reference, Series
 from textassay.report.table import (
     Cell,
     Column,
@@ -48,11 +49,13 @@ from textassay.report.table import (
     p_cell,
     text_cell,
 )
-from textassay.report.text import MISSING, count, counted, level, number, slug, span
+from textassay.report.text import MISSING, count, counted, level, number, shorten, slug, span
 
 TOP = 10
 _PLACES = 3
 _ENDS = ("<sos>", "<eos>")
+_WHERE = dict(zip(_ENDS, ("at the start", "at the end"), strict=True))
+_LEAST_PHRASE = 12  # characters
 _SMALL = (3.4, 2.1)
 _PLURAL = {"begins": "begin", "ends": "end", "has": "have", "repeats": "repeat"}
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
@@ -79,26 +82,28 @@ def explanation_document(
     )  # fmt: skip
 
 
-def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts | None = None) -> list[Part]:
-    """Return the parts of the section of one generator; `texts` in place of the few texts of the explanation."""
+def explanation_parts(
+    explanation: Explanation, *, top: int = TOP, colour: Colour = "generated", lists: bool = True
+) -> list[Part]:
+    """Return the parts of the section of one generator, drawn in its colour, with or without `lists` of its texts."""
     ngrams = [("Phrases in many generated texts", explanation.boilerplate)] * bool(explanation.boilerplate)
     ngrams += [
         ("More often in generated text", explanation.more_generated),
         ("More often in real text", explanation.more_real),
     ]
     found = top and any(giveaways for _, giveaways in ngrams)
-    few = texts or _texts(explanation)
+    few = _texts(explanation) if lists else None
     parts: list[Part] = [
         *items([structure_statement(one) for one in explanation.structure]),
         _structure(explanation),
         *(_ngrams(explanation, title, giveaways, top) for title, giveaways in ngrams if top),
         *notes(_tests(explanation) if found else ""),
-        *_lengths(explanation),
-        *_prefixes(explanation),
-        *_positions(explanation),
+        *_lengths(explanation, colour),
+        *_prefixes(explanation, colour),
+        *_positions(explanation, colour),
         *([] if few is None else [few]),
-        *(() if texts else notes(*(f"{title}: none." for title, part in _lists(explanation) if not part))),
-        *_sizes(explanation),
+        *(notes(*(f"{title}: none." for title, part in _lists(explanation) if not part)) if lists else ()),
+        *_sizes(explanation, colour),
         *notes(*explanation.notes),
     ]
     return parts
@@ -110,7 +115,8 @@ def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragrap
     told = [structure_statement(one) for one in explanation.structure[:most]]
     for title, giveaways in lists:
         shown = [
-            f"{written(one)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})" for one in giveaways
+            f"{quoted(one.ngram)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})"
+            for one in giveaways
         ]
         told.append(f"{title}: {'; '.join(shown[:most]) or 'no n-gram stands out'}")
     return items(told)
@@ -189,6 +195,17 @@ def written(ngram: DiscriminativeNgram) -> str:
     return join_letters(ngram.ngram.split(" "))
 
 
+def quoted(ngram: str, width: int = 1000) -> str:
+    """Return an n-gram in quotes, in about `width` characters, what is said of the ends of a text behind it."""
+    if ngram == "<sos> <eos>":
+        return "an empty text"
+    tokens = ngram.split(" ")
+    where = "".join(f" {_WHERE[token]}" for token in (tokens[0], tokens[-1]) if token in _WHERE and len(tokens) > 1)
+    words = join_letters(token for token in tokens if not where or token not in _WHERE)
+    room = max(_LEAST_PHRASE, width - len(where) - 2)
+    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
+
+
 def _tests(explanation: Explanation) -> str:
     rate = level(1 - explanation.level)
     text = (
@@ -224,7 +241,7 @@ def _ends(one: LengthBin | PrefixPoint | CurvePoint) -> tuple[float | None, floa
     return one.low, one.high
 
 
-def _lengths(explanation: Explanation) -> Iterator[Part]:
+def _lengths(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     """Yield dd among short and long texts, over how many there are."""
     bins = explanation.lengths
     if not bins:
@@ -246,14 +263,15 @@ def _lengths(explanation: Explanation) -> Iterator[Part]:
     low, high = min([0.0, *ends]), max([0.2, *ends])
     margin = 0.05 * (high - low)
     points = tuple(Point(place, one.value, one.low, one.high) for place, one in enumerate(bins))
-    series = [Series("dd", points, colour="generated", line=False)]
+    series = [Series("dd", points, colour=colour, line=False)]
     counts = {side: [getattr(one, f"n_{side}") for one in bins] for side, _ in _SIDES}
     shares = {side: [k / (sum(n) or 1) for k in n] for side, n in counts.items()}
     unit = _HEIGHT_OF_COUNTS * high / (max(map(max, shares.values())) or 1.0)  # of a share, in the units of dd
     edges = [place - 0.5 for place in range(len(bins) + 1)]
     for side, dashes in _SIDES:
         heights = step_points(edges, [unit * share for share in shares[side]])
-        series.append(Series(f"share of {side} texts", heights, side, steps=True, thin=True, dashes=dashes))
+        ink = colour if side == "generated" else side
+        series.append(Series(f"share of {side} texts", heights, ink, steps=True, thin=True, dashes=dashes))
     shown = [*map(_span, bins[:-1]), f"{bins[-1].shortest}+" if len(bins) > 1 else _span(bins[-1])]
     ticks = tuple(map(float, range(len(bins))))
     x = Axis("tokens in the text", (-0.6, len(bins) - 0.4), ticks=ticks, labels=tuple(shown))
@@ -261,7 +279,7 @@ def _lengths(explanation: Explanation) -> Iterator[Part]:
     yield Figure(name, plot, "dd by length. Thin lines: how many texts there are, real solid, generated dashed.")
 
 
-def _prefixes(explanation: Explanation) -> Iterator[Part]:
+def _prefixes(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     """Yield dd of the first tokens, and where it reaches one half."""
     points = explanation.prefixes
     if not points:
@@ -279,10 +297,10 @@ def _prefixes(explanation: Explanation) -> Iterator[Part]:
     line = tuple(Point(one.n_tokens, one.value, one.low, one.high) for one in points)
     x = Axis("first tokens of each text", (0, points[-1].n_tokens + 0.5))
     y = Axis("dd", (min(0.0, *(one.low for one in points)) - 0.02, 1.02))
-    yield Figure(name, _curves([_dd_line(line)], x, y, *references), "dd of the first tokens.")
+    yield Figure(name, _curves([_dd_line(line, colour)], x, y, *references), "dd of the first tokens.")
 
 
-def _positions(explanation: Explanation) -> Iterator[Part]:
+def _positions(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     """Yield the evidence of the tokens in each part of the text, of both sides."""
     bins = explanation.positions
     if not bins:
@@ -298,14 +316,15 @@ def _positions(explanation: Explanation) -> Iterator[Part]:
     series = []
     for side, dashes in _SIDES:
         heights = step_points(edges, [getattr(one, f"evidence_{side}") for one in bins])
-        series.append(Series(side, heights, side, steps=True, fill=True, dashes=dashes))
+        ink = colour if side == "generated" else side
+        series.append(Series(side, heights, ink, steps=True, fill=True, dashes=dashes))
     x = Axis("place in the text", (edges[0], edges[-1]), ticks=(edges[0], edges[-1]), labels=("begin", "end"))
     plot = _curves(series, x, Axis("nats for real"), Reference(0.0, "y"))
     caption = "Log-odds of being real that the words at each place add: real texts solid, generated ones dashed."
     yield Figure(name, plot, caption)
 
 
-def _sizes(explanation: Explanation) -> Iterator[Part]:
+def _sizes(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     """Yield dd at growing sample sizes, and whether more text would raise it."""
     curve, name = explanation.curve, f"curve-{slug(explanation.generator)}"
     yield Table.of_items(name, curve, [
@@ -318,11 +337,11 @@ def _sizes(explanation: Explanation) -> Iterator[Part]:
     if curve:
         line = tuple(Point(one.n_generated, one.value, one.low, one.high) for one in curve)
         x = Axis("generated texts", scale="log2", ticks=_spaced([one.n_generated for one in curve]))
-        yield Figure(name, _curves([_dd_line(line)], x, Axis("dd")), "dd with more text.")
+        yield Figure(name, _curves([_dd_line(line, colour)], x, Axis("dd")), "dd with more text.")
 
 
-def _dd_line(points: tuple[Point, ...]) -> Series:
-    return Series("", points, colour="generated", band=True)
+def _dd_line(points: tuple[Point, ...], colour: Colour) -> Series:
+    return Series("", points, colour=colour, band=True)
 
 
 def _curves(series: Sequence[Series], x: Axis, y: Axis, *references: Reference) -> Curves:
@@ -347,9 +366,10 @@ def _texts(explanation: Explanation) -> Texts | None:
 
 
 def phrases_of(explanation: Explanation) -> tuple[str, ...]:
-    """Return the n-grams that speak, to be marked in texts."""
+    """Return the n-grams that speak, to be marked in texts; none without a letter or digit."""
     telling = (*explanation.overused, *explanation.more_real)
-    return tuple(dict.fromkeys(filter(None, (phrase_of(one.ngram) for one in telling))))
+    phrases = (phrase_of(one.ngram) for one in telling)
+    return tuple(dict.fromkeys(phrase for phrase in phrases if any(map(str.isalnum, phrase))))
 
 
 def _most_telling(explanation: Explanation) -> str:
@@ -359,7 +379,7 @@ def _most_telling(explanation: Explanation) -> str:
         return "No n-gram stands out."
     first = explanation.overused[0]
     return (
-        f"Most telling: {written(first)}, in {_percent(first.share_generated)} of its texts and in "
+        f"Most telling: {quoted(first.ngram)}, in {_percent(first.share_generated)} of its texts and in "
         f"{_percent(first.share_real)} of the real ones."
     )
 

@@ -177,6 +177,13 @@ class Standings:
             return abs(value - floor.value)
         return {"lower": value, "higher": -value}.get(better, 0.0)
 
+    def _rank_badness(self, generator: str, metric: str) -> float:
+        """Return `badness` of the value that ranks the generator."""
+        if self.ranked_at_floor_size(metric) or not self.at_floor_size(metric):
+            return self.badness(generator, metric)
+        estimate = self.estimate(generator, metric)
+        return math.inf if estimate is None else {"lower": 1, "higher": -1}[self.better(metric)] * estimate.value
+
     def best(self, metric: str) -> frozenset[str]:
         """Return the generators that none is significantly better than; none where the metric has no direction.
 
@@ -196,8 +203,22 @@ class Standings:
         return self.detail(generator, metric, "log_probs") is not None
 
     def marked(self, metric: str) -> frozenset[str]:
-        """Return the generators that tables mark as best: none where all share first place."""
-        first = self.best(metric)
+        """Return the generators that tables mark as best: none where all share first place.
+
+        They are those that none is significantly better than, but for those whose value is worse than that of another
+        which is not among them: a wide interval alone makes no mark.
+        """
+        first, compared = self.best(metric), self._compared(metric)
+        ranks, others = self.ranks, [name for name in compared if name not in first]
+        first = frozenset(
+            name
+            for name in first
+            if not any(
+                ranks[other, metric].low <= ranks[name, metric].high
+                and self._rank_badness(other, metric) < self._rank_badness(name, metric)
+                for other in others
+            )
+        )
         return frozenset() if len(first) == len(self._compared(metric)) else first
 
     def disagreeing(self, metric: str) -> dict[tuple[str, ...], list[str]]:

@@ -52,9 +52,14 @@ class Texts:
 
     name: str
     entries: tuple[TextEntry, ...]
-    phrases: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()  # marked in all of them
     title: str = ""
     score: str = ""  # what the scores are
+    own_phrases: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of each source, marked in its texts
+
+    def phrases_in(self, entry: TextEntry) -> tuple[str, ...]:
+        """Return the phrases that are marked in a text."""
+        return (*self.phrases, *dict(self.own_phrases).get(entry.source, ()))
 
 
 Pieces = tuple[tuple[str, bool], ...]  # parts of a text, and whether each is marked
@@ -140,6 +145,8 @@ class Document(Displayed):
         Of textassay.
     records
         Long tables in full precision, for CSV files only.
+    series
+        What has a colour of its own in figures and tables, such as generators; `plots.series_colour` of its place.
     """
 
     title: str
@@ -149,6 +156,7 @@ class Document(Displayed):
     lead: str = ""  # the name of the figure that stands beside the answer
     version: str = field(default_factory=lambda: version("textassay"))
     records: tuple[Table, ...] = ()  # long tables in full precision, for files only
+    series: tuple[str, ...] = ()  # names that have a colour, the same in figures and tables
 
     def parts(self) -> Iterator[Part]:
         """Yield every part, those of sections behind their section."""

@@ -24,13 +24,9 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFor
 from textassay.errors import OptionError
 from textassay.report.document import Figure
 from textassay.report.plots import CYCLE, Axis, Bars, Colour, Curves, Forest, HeatMap, Mark, Reference, Series
-from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, on_white, to_svg
+from textassay.report.svg import INK, MUTED, PALETTE, REAL, RULE, SETTINGS, add_axes, canvas, on_white, to_svg
 from textassay.report.text import printable, shorten
 
-COLOURS: dict[str, str] = {
-    "ink": INK, "muted": MUTED, "rule": RULE, "real": REAL, "generated": GENERATED, "third": "#a3397f",
-    "fourth": "#00795a",
-}  # fmt: skip
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.4)), (0, (1.3, 1.3)), (0, (6, 1.4, 1.3, 1.4)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LETTER = 0.076  # inches
@@ -43,6 +39,7 @@ _MOST_LINES = 3  # of the name of a panel
 _ROW = 0.25
 _NAME_WIDTH = 22
 _FOREST_WIDTH = 3.2
+_DOT = 9  # points of the dot beside the name of a series
 _STEPS = [1, 2, 2.5, 5, 10]
 
 
@@ -82,12 +79,13 @@ def _forest(plot: Forest) -> Canvas:
     n, names = len(plot.rows), _labels([row.name for row in plot.rows])
     panels = plot.panels or ("",)
     left = 0.12 + max((_width(name, bold=row.bold) for row, name in zip(plot.rows, names, strict=True)), default=0)
+    left += _DOT / 72 * any(row.colour for row in plot.rows)
     texts = max((len(row.text) for row in plot.rows), default=0)
     right = 0.2 + _LETTER * texts if texts else 0.15
     n_columns = min(plot.most_columns, len(panels))
     n_rows = math.ceil(len(panels) / n_columns)
     gap = 0.2
-    least = _FOREST_WIDTH if len(panels) == 1 else 1.15 if plot.own_scales else 0.62
+    least = _FOREST_WIDTH if len(panels) == 1 else 1.6 if plot.own_scales else 0.62
     each = max(least, (4.0 - gap * (n_columns - 1)) / n_columns)
     titles = [_wrapped(name, each + gap) for name in panels]
     above = 0.1 + (0.02 + _TITLE_LINE * _most_lines(titles) if plot.panels else 0)
@@ -117,8 +115,9 @@ def _forest(plot: Forest) -> Canvas:
         drawn[0].tick_params(labelbottom=False)
     n_references = sum(row.reference for row in plot.rows)
     for place, (axes, title) in enumerate(zip(drawn, titles, strict=True)):
-        if plot.band is not None:
-            axes.axvspan(*plot.band, color=REAL, alpha=0.13, linewidth=0)
+        for band in plot.bands:
+            if band.panel == place or not plot.own_scales:
+                axes.axvspan(band.low, band.high, color=REAL, alpha=0.13, linewidth=0)
         _references(axes, [line for line in plot.references if line.panel in (None, place)])
         for row_place in range(n - n_references):
             axes.axhline(row_place, color=RULE, linewidth=0.5, zorder=0)
@@ -128,8 +127,10 @@ def _forest(plot: Forest) -> Canvas:
     for place, (row, name) in enumerate(zip(plot.rows, names, strict=True)):
         ink, weight = REAL if row.reference else INK, "bold" if row.bold else "normal"
         for axes in drawn[::n_columns]:
-            axes.annotate(name, (0, place), (-6, 0), ("axes fraction", "data"), "offset points", ha="right",
-                          va="center", color=ink, fontweight=weight)  # fmt: skip
+            axes.annotate(name, (0, place), (-6 - _DOT * bool(row.colour), 0), ("axes fraction", "data"),
+                          "offset points", ha="right", va="center", color=ink, fontweight=weight)  # fmt: skip
+            if row.colour:
+                _dot(axes, row.colour, (0, place), (-9, 0), ("axes fraction", "data"))
         for mark in row.marks:
             _mark(drawn[mark.panel], mark, place + (0.24 if mark.below else 0))
         drawn[n_columns - 1].annotate(row.text.replace("-", "\N{MINUS SIGN}"), (1, place), (right * 72 - 2, 0),
@@ -140,15 +141,23 @@ def _forest(plot: Forest) -> Canvas:
         _scale(axes, plot.x, "x", most=6 if len(panels) == 1 else 3)
         marks = [mark for row in plot.rows for mark in row.marks if not plot.own_scales or mark.panel == place]
         shown = [line.at for line in plot.references if plot.own_scales and line.axis == "x" and line.panel == place]
+        bands = [band for band in plot.bands if not plot.own_scales or band.panel == place]
         values = [x for mark in marks for x in (mark.value, mark.low, mark.high)]
-        _limits(axes, "x", plot.x, [*values, *(plot.band or ()), *shown], margin=0.04)
+        values += [x for band in bands for x in (band.low, band.high)]
+        _limits(axes, "x", plot.x, [*values, *shown], margin=0.04)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     _legend(figure, {name: _key(mark) for name, mark in plot.legend}, left=min(left, 1.4))
     return figure
 
 
+def _dot(axes: Axes, colour: Colour, at: tuple[float, float], offset: tuple[float, float], unit: Any) -> None:
+    """Draw the dot that says which series a name is, so many points from a place."""
+    axes.annotate("●", at, offset, unit, "offset points", ha="center", va="center", color=PALETTE[colour], fontsize=7,
+                  annotation_clip=False)  # fmt: skip
+
+
 def _mark(axes: Axes, mark: Mark, y: float) -> None:
-    colour = COLOURS[mark.colour or "ink"]
+    colour = PALETTE[mark.colour or "ink"]
     if mark.low is not None and mark.high is not None:
         thick = mark.style == "bar"
         axes.plot([mark.low, mark.high], [y, y], "-", color=colour, lw=5 if thick else 1.6, clip_on=False,
@@ -277,7 +286,7 @@ def _bars(plot: Bars) -> Canvas:
             if bar.value is None:
                 continue
             x = place + (k - (len(group.bars) - 1) / 2) * wide
-            colour, hollow = COLOURS[bar.colour or "ink"], "hollow" in bar.style
+            colour, hollow = PALETTE[bar.colour or "ink"], "hollow" in bar.style
             axes.add_patch(Rectangle((x - wide / 2 + 0.02, 0), wide - 0.04, bar.value, edgecolor=colour, linewidth=0.9,
                                      facecolor="none" if hollow else colour,
                                      alpha=None if hollow else 0.75))  # fmt: skip
@@ -303,27 +312,39 @@ def _heat_map(plot: HeatMap) -> Canvas:
     left = 0.12 + max(
         (_width(row, bold=name in plot.bold) for row, name in zip(rows, plot.rows, strict=True)), default=0
     )
-    above = 0.1 + 0.75 * _LETTER * max(map(len, columns), default=1)
-    beyond = 0.1 + 0.6 * _LETTER * max(map(len, columns), default=1)
+    colours = dict(plot.names)
+    left += _DOT / 72 * any(name in colours for name in plot.rows)
+    longest = max(map(len, columns), default=1) + 2 * any(name in colours for name in plot.columns)
+    above, beyond = 0.1 + 0.75 * _LETTER * longest, 0.1 + 0.6 * _LETTER * longest
     figure, axes = canvas(left + plot.wide * len(columns) + beyond, above + 0.34 * len(rows) + 0.1,
                           left=left, right=beyond, top=above, bottom=0.1)  # fmt: skip
     for i, row in enumerate(plot.cells):
-        axes.annotate(rows[i], (0, i), (-6, 0), ("axes fraction", "data"), "offset points", ha="right", va="center",
-                      color=INK, fontweight="bold" if plot.rows[i] in plot.bold else "normal")  # fmt: skip
+        dot = colours.get(plot.rows[i])
+        axes.annotate(rows[i], (0, i), (-6 - _DOT * bool(dot), 0), ("axes fraction", "data"), "offset points",
+                      ha="right", va="center", color=INK,
+                      fontweight="bold" if plot.rows[i] in plot.bold else "normal")  # fmt: skip
+        if dot:
+            _dot(axes, dot, (0, i), (-9, 0), ("axes fraction", "data"))
         for j, cell in enumerate(row):
             if cell is None:
                 continue
             share = 0.0 if cell.value is None else min(1.0, abs(cell.value) / (plot.scale or 1.0))
-            colour = REAL if (cell.value or 0.0) > 0 else GENERATED
+            colour = PALETTE[cell.colour or ("real" if (cell.value or 0.0) > 0 else "generated")]
             axes.add_patch(
                 Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, facecolor="none" if cell.outlined else colour,
                           alpha=None if cell.outlined else 0.75 * share, edgecolor=MUTED if cell.outlined else "none",
                           linewidth=0.7 if cell.outlined else 0, linestyle=(0, (2, 2)))
             )  # fmt: skip
-            axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center", fontsize=6.5,
-                      color=INK if cell.strong else MUTED)  # fmt: skip
+            axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center",
+                      fontsize=plot.size, color=INK if cell.strong else MUTED,
+                      fontweight="bold" if cell.bold else "normal")  # fmt: skip
     for j, name in enumerate(columns):
-        axes.text(j + 0.1, -0.62, name, rotation=45, rotation_mode="anchor", ha="left", va="center", color=INK)
+        dot = colours.get(plot.columns[j])
+        if dot:
+            _dot(axes, dot, (j + 0.1, -0.62), (0, 0), "data")
+        at = (j + 0.1, -0.62)
+        axes.annotate(name, at, (_DOT * 0.7, _DOT * 0.7) if dot else (0, 0), "data", "offset points", rotation=45,
+                      rotation_mode="anchor", ha="left", va="center", color=INK, annotation_clip=False)  # fmt: skip
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xticks([])
@@ -362,9 +383,9 @@ def _most_lines(titles: Sequence[str]) -> int:
 def _colour_of(plot: Curves, series: Series) -> str:
     """Return the colour of a series: its own, or the next one in turn among the names without."""
     if series.colour:
-        return _paler(COLOURS[series.colour], series.pale)
+        return _paler(PALETTE[series.colour], series.pale)
     names = list(dict.fromkeys(s.name for s in plot.series if not s.colour))
-    return COLOURS[CYCLE[names.index(series.name) % len(CYCLE)]]
+    return PALETTE[CYCLE[names.index(series.name) % len(CYCLE)]]
 
 
 def _paler(colour: str, share: float) -> str:
@@ -378,15 +399,14 @@ def _paler(colour: str, share: float) -> str:
 def _panel_name(axes: Axes, name: str) -> None:
     for place, line in enumerate(reversed(name.split("\n"))):
         if line:
-            axes.annotate(line, (0, 1), (0, 5 + 72 * _TITLE_LINE * place), "axes fraction", "offset points", color=INK,
-                          fontweight="bold")  # fmt: skip
+            axes.annotate(line, (0, 1), (0, 5 + 72 * _TITLE_LINE * place), "axes fraction", "offset points", color=INK)
 
 
 def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = False) -> None:
     """Draw lines with their names, those of y on the left in the axes or `beside` these on the right."""
     for line in references:
         colour: Colour = line.colour or "muted"
-        look: dict[str, Any] = {"color": COLOURS[colour], "linewidth": 0.9, "zorder": 0}
+        look: dict[str, Any] = {"color": PALETTE[colour], "linewidth": 0.9, "zorder": 0}
         if line.dashed:
             look["dashes"] = (3, 2)
         if line.axis == "x":
@@ -401,7 +421,7 @@ def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = F
                 "x": ("data", "axes fraction"), "y": ("axes fraction", "data"), "diagonal": "axes fraction"
             }  # fmt: skip
             axes.annotate(printable(line.name), at, (3 * (line.axis != "x"), -3 if beside else 3), where[line.axis],
-                          "offset points", color=COLOURS[colour], fontsize=7.5,
+                          "offset points", color=PALETTE[colour], fontsize=7.5,
                           ha="center" if line.axis == "x" else "left")  # fmt: skip
 
 
@@ -445,7 +465,7 @@ def _limits(axes: Axes, which: str, axis: Axis, values: Sequence[float | None], 
 
 
 def _key(mark: Mark) -> Line2D:
-    colour, hollow = COLOURS[mark.colour or "ink"], "hollow" in mark.style
+    colour, hollow = PALETTE[mark.colour or "ink"], "hollow" in mark.style
     if mark.style == "bar":
         return Line2D([], [], color=colour, linewidth=5, alpha=0.45)
     shape = "+" if mark.style == "cross" else "D" if "diamond" in mark.style else "o"
@@ -483,7 +503,9 @@ def _names_beside(axes: Axes, series: Sequence[Series], *, height: float) -> Non
     heights = _apart([float(places[k][1]) for k in order], _LABEL_HEIGHT / height)
     for k, beside in zip(order, heights, strict=True):
         x, y = places[k]
-        axes.plot([x, 1.03], [y, beside], color=RULE, linewidth=0.7, clip_on=False, zorder=0, transform=axes.transAxes)
+        colour = PALETTE[known[k].colour or "rule"]
+        axes.plot([x, 1.03], [y, beside], color=colour, linewidth=0.6, alpha=0.6, clip_on=False, zorder=0,
+                  transform=axes.transAxes)  # fmt: skip
         ink = REAL if known[k].colour == "real" else INK
         axes.text(1.045, beside, labels[k], va="center", color=ink, fontsize=8, transform=axes.transAxes,
                   fontweight="bold" if known[k].bold else "normal")  # fmt: skip

@@ -19,11 +19,12 @@ from markupsafe import Markup, escape
 from textassay.corpus.tokenizer import is_unspaced
 from textassay.report.document import Document, Figure, Part, Pieces, Section, TextEntry, Texts
 from textassay.report.latex import latex_table
-from textassay.report.plots import Curves, Forest, HeatMap
+from textassay.report.plots import Curves, Forest, HeatMap, series_colour
 from textassay.report.svg import on_white, to_inline
 from textassay.report.table import ARROWS, Cell, Table
 from textassay.report.text import printable, slug
 
+_OPEN_SECTIONS = 3  # of the page; the others are folded
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _LONG_TEXT = 1000  # characters: longer texts scroll in a box
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
@@ -40,8 +41,7 @@ def to_html(document: Document, drawings: Mapping[str, str] | None = None) -> st
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = environment.get_template("document.html.j2").render(
         document=document, script=Markup(script), style=Markup(_source("document.css")), script_hash=digest,
-        lead=_lead(document), anchors=_anchors(document),
-        drawn=_drawer(drawings or {}),
+        drawn=_drawer(drawings or {}), n_open=_OPEN_SECTIONS, **_variables(document),
     )  # fmt: skip
     return _without_blank_lines(page)
 
@@ -53,10 +53,17 @@ def to_fragment(document: Document) -> str:
     """
     environment = _environment()
     body = environment.get_template("fragment.html.j2").render(
-        document=document, style=Markup(_source("fragment.css")), anchors=_anchors(document), lead=_lead(document),
-        drawn=_drawn_on_white,
+        document=document, style=Markup(_source("fragment.css")), drawn=_drawn_on_white, n_open=None,
+        **_variables(document),
     )  # fmt: skip
     return f'<div class="textassay">{_without_blank_lines(_FOR_SCRIPT.sub("", body))}</div>'
+
+
+def _variables(document: Document) -> dict[str, Any]:
+    """Return what both templates are given: sections, the lead, colours of series, tables that a paper prints."""
+    papers = [table for table in document.tables if table.main] or document.tables
+    colours = {name: series_colour(place) for place, name in enumerate(document.series)}
+    return {"anchors": _anchors(document), "lead": _lead(document), "colours": colours, "papers": papers}
 
 
 @cache
@@ -214,7 +221,7 @@ def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:
 def _marked(entry: TextEntry, part: Texts) -> Markup:
     """Return a text, escaped, with its line breaks and the phrases of its list marked."""
     text = "\n".join(map(printable, entry.text.expandtabs(4).split("\n")))
-    phrases = sorted({printable(phrase) for phrase in part.phrases if phrase.strip()}, key=len, reverse=True)
+    phrases = sorted({printable(phrase) for phrase in part.phrases_in(entry) if phrase.strip()}, key=len, reverse=True)
     if not phrases:
         return Markup(escape(text))
     pattern = re.compile("|".join(map(_bounded, phrases)), re.IGNORECASE)

@@ -1,7 +1,8 @@
 """What figures show, as data: forest plots, curves and scatter plots, bars, heat maps. `drawing` draws them.
 
-Blue is real text, orange is generated text, everywhere; shapes differ too, for print and for eyes that see no such
-difference. A number that is not there is None.
+Blue is real text everywhere, orange generated text; where there are several generators, each has a colour of `SERIES`
+by its place in the document. Shapes and dashes differ too, for print and for more series than colours. A number that is
+not there is None.
 """
 
 import math
@@ -10,8 +11,11 @@ from typing import Literal
 
 from textassay.report.text import MISSING, decimals, number
 
-Colour = Literal["", "ink", "muted", "rule", "real", "generated", "third", "fourth"]
-CYCLE: tuple[Colour, ...] = ("ink", "generated", "real", "third", "fourth")  # of lines that have no own colour
+Colour = Literal[
+    "", "ink", "muted", "rule", "real", "generated", "green", "plum", "violet", "olive", "maroon", "navy", "umber"
+]  # fmt: skip
+SERIES: tuple[Colour, ...] = ("generated", "green", "plum", "violet", "olive", "maroon", "navy", "umber")
+CYCLE: tuple[Colour, ...] = ("ink", "generated", "real", "plum", "green")  # of lines that have no own colour
 MarkStyle = Literal["filled", "hollow", "diamond", "hollow diamond", "cross", "bar", "none"]
 Limits = tuple[float | None, float | None]
 
@@ -56,6 +60,15 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A shaded range of a panel: what real text scores."""
+
+    low: float
+    high: float
+    panel: int = 0
+
+
+@dataclass(frozen=True)
 class ForestRow:
     """A row of a forest plot: a name, marks, and a text on the right."""
 
@@ -64,6 +77,7 @@ class ForestRow:
     text: str = ""
     bold: bool = False
     reference: bool = False  # whether it is real text; such rows come last
+    colour: Colour = ""  # of the series that it is: a dot beside its name
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Forest:
     rows: tuple[ForestRow, ...]
     x: Axis
     panels: tuple[str, ...] = ()  # their names; none for a single one without name
-    band: tuple[float, float] | None = None  # of real text
+    bands: tuple[Band, ...] = ()  # of real text
     references: tuple[Reference, ...] = ()
     legend: tuple[tuple[str, Mark], ...] = ()
     most_columns: int = 100  # panels beside each other
@@ -159,10 +173,12 @@ class Bars:
 class HeatCell:
     """A cell of a heat map."""
 
-    value: float | None  # decides colour (real above 0, generated below) and strength
+    value: float | None  # decides strength and, where there is no `colour`, colour: real above 0, generated below
     text: str = ""
     strong: bool = True  # else its text is grey, as of what may be luck
     outlined: bool = False  # a dashed frame in place of colour
+    colour: Colour = ""
+    bold: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,6 +191,8 @@ class HeatMap:
     scale: float = 1.0  # the absolute value that has full colour
     bold: tuple[str, ...] = ()  # names of rows
     wide: float = 0.36  # inches of a cell
+    names: tuple[tuple[str, Colour], ...] = ()  # rows and columns that are series, with their colours
+    size: float = 6.5  # points of the letters in cells
     kind: Literal["heat map"] = "heat map"
 
 
@@ -182,12 +200,19 @@ Plot = Forest | Curves | Bars | HeatMap
 _MOST_POINTS = 12  # of a line that are told; of a longer one the first, the middle and the last
 _TINY = 1e-9  # told as 0
 _MOST_TOLD = 60  # lines, rows or bars
-_MOST_POINTS = 12  # of a line that are told; of a longer one the first, the middle and the last
-_TINY = 1e-9  # told as 0
-_MOST_TOLD = 60  # lines, rows or bars
 CLASSES = (
-    *(Reference, Axis, Mark, ForestRow, Forest, Point, Series, Curves, BarGroup, Bars, HeatCell, HeatMap),
+    *(Reference, Axis, Mark, Band, ForestRow, Forest, Point, Series, Curves, BarGroup, Bars, HeatCell, HeatMap),
 )  # fmt: skip
+
+
+def series_colour(place: int) -> Colour:
+    """Return the colour of the series at a place of its document, of more than there are in turn."""
+    return SERIES[place % len(SERIES)]
+
+
+def series_shape(place: int) -> int:
+    """Return which marker, or pattern of a line, a series has: another one than those of its colour."""
+    return place + place // len(SERIES)
 
 
 def described(plot: Plot) -> str:

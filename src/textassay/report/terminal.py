@@ -167,9 +167,9 @@ def _head(column: Column, group: str | None) -> str:
 
 
 def _cell(cell: Cell, console: Console, style: str) -> Text:
-    star = "*" if cell.tone == "best" else ""
-    text = safe(console, star + cell.text, _STYLES[cell.tone] or style)
-    if cell.spread:
+    star, is_interval = "*" if cell.tone == "best" else "", cell.spread.startswith("[")
+    text = safe(console, star + (cell.spread if is_interval else cell.text), _STYLES[cell.tone] or style)
+    if cell.spread and not is_interval:
         text.append_text(safe(console, f" {cell.spread}", "dim"))
     if cell.below:
         text.append_text(safe(console, f"\n{cell.below}", "dim"))
@@ -186,7 +186,7 @@ def _print_texts(part: Texts, console: Console) -> None:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(no_wrap=True)
         for entry in entries[:_MOST_TEXTS]:
-            text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases) or "(empty)"
+            text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases_in(entry)) or "(empty)"
             grid.add_row(safe(console, _score(entry.score), "dim"), safe(console, text))
         print_table(console, grid)
 

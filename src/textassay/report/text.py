@@ -85,24 +85,23 @@ def rank_range(low: int | None, high: int | None) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def sign_of_width(below: float, above: float) -> str:
-    """Return "±", or "-" or "+" where an interval with these arms lies on that side only, as at the end of a range."""
-    if max(below, above) > _ROUNDING and min(below, above) < _ONE_SIDED * max(below, above):
-        return "+" if above > below else "-"
-    return "±"
+def is_one_sided(below: float, above: float) -> bool:
+    """Return whether an interval with these arms lies on one side of its value only, as at the end of a range."""
+    return max(below, above) > _ROUNDING and min(below, above) < _ONE_SIDED * max(below, above)
 
 
 def value_and_half_width(estimate: Estimate, places: int) -> tuple[str, str]:
-    """Return the value and its uncertainty."""
+    """Return the value and its uncertainty: half the interval, or the interval itself where it is one-sided."""
     value = number(estimate.value, places)
     width = half_width(estimate)
     if width is None or estimate.interval is None:
         return value, ""
     if width <= _ROUNDING:
         width = 0.0
-    sign = sign_of_width(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value)
+    if is_one_sided(estimate.value - estimate.interval.low, estimate.interval.high - estimate.value):
+        return value, interval(estimate.interval, places)
     unseen = 0 < width < 0.5 * 10.0**-places
-    return value, sign + (f"<{10.0**-places:.{places}f}" if unseen else number(width, places))
+    return value, "±" + (f"<{10.0**-places:.{places}f}" if unseen else number(width, places))
 
 
 def p_value(p: float | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from textassay.estimate import Interval
 from textassay.report.document import Document, Figure, Paragraph, Section, section, sections
-from textassay.report.plots import Axis, BarGroup, Bars, Colour, Forest, ForestRow, Mark, Reference
+from textassay.report.plots import Axis, Band, BarGroup, Bars, Colour, Forest, ForestRow, Mark, Reference
 from textassay.report.table import (
     Cell,
     Column,
@@ -331,7 +331,7 @@ def _generators_figure(analysis: HumanAnalysis) -> Figure:
     plot = Forest(
         tuple(rows),
         Axis(what, (0.0, 1.0) if is_vote else (None, None), percent=is_vote),
-        band=None if real is None else (real.low, real.high),
+        bands=() if real is None else (Band(real.low, real.high),),
         legend=legend if is_vote else (),
     )
     return Figure(

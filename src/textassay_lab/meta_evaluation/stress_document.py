@@ -47,7 +47,7 @@ _REST = "other"
 _LOOKS: dict[str, tuple[Colour, int]] = dict(
     zip(
         (*_KINDS, _REST),
-        (("ink", 0), ("generated", 0), ("real", 0), ("fourth", 1), ("third", 3), ("muted", 2)),
+        (("ink", 0), ("generated", 0), ("real", 0), ("green", 1), ("plum", 3), ("muted", 2)),
         strict=True,
     )
 )

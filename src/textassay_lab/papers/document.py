@@ -11,7 +11,7 @@ from typing import Any
 
 from textassay.report.document import Document, Section, Terms, items, section
 from textassay.report.table import Cell, Column, Row, Table, Tone, number_cell, record
-from textassay.report.text import MISSING, decimals, join_words, number, sign_of_width, slug, span
+from textassay.report.text import MISSING, decimals, is_one_sided, join_words, number, slug, span
 from textassay_lab.exposure.document import switching_section
 from textassay_lab.papers.paper import Number
 from textassay_lab.papers.reproduction import Cell as Reproduced
@@ -139,7 +139,8 @@ def _ours(cell: Reproduced, places: int) -> Cell:
     parts = []
     arm = _arm(cell)
     if arm and cell.low is not None and cell.high is not None:
-        parts.append(f"{sign_of_width(cell.ours - cell.low, cell.high - cell.ours)}{number(arm, places)}")
+        one_sided = is_one_sided(cell.ours - cell.low, cell.high - cell.ours)
+        parts.append(span(cell.low, cell.high, places) if one_sided else f"±{number(arm, places)}")
     if cell.spread is not None:
         parts.append(f"(seeds {number(cell.spread, places)})")
     value = cell.ours if math.isfinite(cell.ours) else None

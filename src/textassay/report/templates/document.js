@@ -86,7 +86,9 @@ document.querySelectorAll(".table").forEach((frame) => {
   });
   const tools = element("div", {className: "tools"});
   if (heads.length > 3) tools.append(columnMenu(table));
-  const copy = element("button", {type: "button", textContent: "Copy as LaTeX"});
+  if (tools.childElementCount || frame.dataset.latex) frame.append(tools);
+  if (!frame.dataset.latex) return;
+  const copy = element("button", {type: "button", textContent: "Copy LaTeX"});
   copy.addEventListener("click", async () => {
     const text = frame.dataset.latex;
     try {
@@ -99,10 +101,9 @@ document.querySelectorAll(".table").forEach((frame) => {
       area.remove();
     }
     copy.textContent = "Copied";
-    setTimeout(() => { copy.textContent = "Copy as LaTeX"; }, 1500);
+    setTimeout(() => { copy.textContent = "Copy LaTeX"; }, 1500);
   });
   tools.append(copy);
-  frame.append(tools);
 });
 
 document.querySelectorAll(".scroll").forEach((frame) => {
@@ -147,48 +148,85 @@ document.querySelectorAll("[title]").forEach((cell) => {
   cell.addEventListener("blur", () => hideTip(cell));
 });
 
+// Folded sections --------------------------------------------------------------------------------------------------
+
+const folded = [...document.querySelectorAll("details.section")];
+
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  if (target.matches("section")) target.querySelectorAll(":scope > details").forEach((one) => { one.open = true; });
+  for (let one = target.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  target.scrollIntoView();
+}
+
+window.addEventListener("hashchange", openTarget);
+document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", () => setTimeout(openTarget)));
+openTarget();
+
+let closedForPrint = [];
+window.addEventListener("beforeprint", () => {
+  closedForPrint = folded.filter((one) => !one.open);
+  closedForPrint.forEach((one) => { one.open = true; });
+});
+window.addEventListener("afterprint", () => closedForPrint.forEach((one) => { one.open = false; }));
+
+const sections = document.querySelector("nav ul");
+if (sections && folded.length > 3) {
+  const all = element("button", {type: "button", textContent: "Open all"});
+  all.addEventListener("click", () => folded.forEach((one) => { one.open = true; }));
+  sections.append(element("li", {}, all));
+}
+
 // Texts ------------------------------------------------------------------------------------------------------------
 
 document.querySelectorAll(".texts").forEach((part) => {
   const entries = [...part.querySelectorAll("li")];
-  part.classList.add("scripted");
-  if (entries.length < 6) return;
+  const rest = entries.filter((entry) => entry.classList.contains("rest"));
+  let isWhole = rest.length === 0;
+  const asked = () => fields.some((field) => field.value !== "");
+  const update = () => {
+    const words = search.value.toLowerCase();
+    const within = (value, from, to) =>
+      (from.value === "" || value >= Number(from.value)) && (to.value === "" || value <= Number(to.value));
+    let n = 0;
+    entries.forEach((entry) => {
+      const shown = entry.textContent.toLowerCase().includes(words)
+        && ((low.value === "" && high.value === "") || entry.dataset.score !== "")
+        && within(Number(entry.dataset.score), low, high)
+        && (source.value === "" || entry.dataset.source === source.value)
+        && within(Number(entry.dataset.length), shortest, longest);
+      n += shown ? 1 : 0;
+      if (shown && !isWhole && !asked() && rest.includes(entry)) entry.setAttribute("hidden", "until-found");
+      else entry.hidden = !shown;
+    });
+    part.querySelectorAll(".list").forEach((list) => {
+      list.hidden = asked() && !list.querySelector("li:not([hidden])");
+    });
+    left.textContent = asked() ? `${n} of ${entries.length} texts` : "";
+    all.hidden = isWhole || asked();
+  };
   const number = (name, hint) => element("input", {type: "number", placeholder: hint, ariaLabel: name});
   const search = element("input", {type: "search", placeholder: "words", ariaLabel: "Texts with these words"});
   const low = Object.assign(number("Least score", "score from"), {min: 0, max: 1, step: 0.05});
   const high = Object.assign(number("Largest score", "to"), {min: 0, max: 1, step: 0.05});
   const shortest = Object.assign(number("Fewest characters", "length from"), {min: 0});
   const longest = Object.assign(number("Most characters", "to"), {min: 0});
-  const left = element("span", {className: "times"});
+  const left = element("span", {className: "times", role: "status"});
   const sources = [...new Set(entries.map((entry) => entry.dataset.source))];
   const source = element("select", {ariaLabel: "Whose texts"}, element("option", {value: "", textContent: "all"}),
     ...sources.map((name) => element("option", {value: name, textContent: name})));
-  const bySource = part.classList.contains("pairs") && sources.length > 1;
+  const fields = [search, source, low, high, shortest, longest];
+  const all = element("button", {type: "button", textContent: `Show all ${entries.length}`});
+  const showAll = () => { isWhole = true; update(); };
+  all.addEventListener("click", showAll);
+  rest.forEach((entry) => entry.addEventListener("beforematch", showAll));
   const scored = entries.some((entry) => entry.dataset.score !== "");
-  const bar = element("div", {className: "filter"}, search, ...(bySource ? [source] : []),
-    ...(scored ? [low, high] : []), shortest, longest, left);
-  const within = (value, from, to) =>
-    (from.value === "" || value >= Number(from.value)) && (to.value === "" || value <= Number(to.value));
-  const update = () => {
-    const words = search.value.toLowerCase();
-    const asked = [search, source, low, high, shortest, longest].some((field) => field.value !== "");
-    let n = 0;
-    entries.forEach((entry) => {
-      const shown = entry.textContent.toLowerCase().includes(words)
-        && (!scored || within(Number(entry.dataset.score), low, high))
-        && (source.value === "" || entry.dataset.source === source.value)
-        && within(Number(entry.dataset.length), shortest, longest);
-      entry.hidden = !shown;
-      n += shown ? 1 : 0;
-    });
-    part.classList.toggle("asked", asked);
-    left.textContent = asked ? `${n} of ${entries.length} texts` : "";
-  };
-  [search, source, low, high, shortest, longest].forEach((field) => field.addEventListener("input", update));
-  part.insertBefore(bar, part.querySelector(".list"));
-  if (part.querySelector(".rest")) {
-    const all = element("button", {type: "button", textContent: `Show all ${entries.length}`});
-    all.addEventListener("click", () => { part.classList.add("asked"); all.remove(); });
-    part.append(all);
+  fields.forEach((field) => field.addEventListener("input", update));
+  if (entries.length >= 6) {
+    part.insertBefore(element("div", {className: "filter"}, search, ...(sources.length > 1 ? [source] : []),
+      ...(scored ? [low, high] : []), shortest, longest, left), part.querySelector(".list"));
   }
+  part.append(all);
+  update();
 });

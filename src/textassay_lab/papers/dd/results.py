@@ -314,7 +314,7 @@ def _sweep(
                 )
             pale = 0.7 * (1 - (number_of + 1) / len(generators))
             share = generator.removeprefix(f"{family}_")
-            series.append(Series(share, tuple(points), "fourth", pale=pale, panel=panel))
+            series.append(Series(share, tuple(points), "green", pale=pale, panel=panel))
         at_one = tuple(place(generator, 1.0) for generator in generators)
         series.append(Series("T = 1", at_one, "ink", line=False, marker=3, hollow=True, panel=panel))
     better = "\N{LEFTWARDS ARROW} better: "  # the arrow points to less on the upright axis, too: text turns with it
