@@ -224,7 +224,10 @@ def _closest(digest: Digest, metric: str) -> str:
     first = [generator for generator in measured if generator in digest.marked(metric)]
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
-            told = f"No two of the {len(measured)} generators are separated by {metric}{against}"
+            few = (
+                "The two generators are not" if len(measured) == 2 else f"No two of the {len(measured)} generators are"
+            )
+            told = f"{few} separated by {metric}{against}"
             return f"{told}: {_open_order(digest, metric, measured)}."
         return (
             f"{measured[0]} has the best value by {metric}: {cell(measured[0])}{against}; whether it is {superlative} "
