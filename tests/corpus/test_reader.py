@@ -235,6 +235,13 @@ def test_a_file_of_nothing_but_a_byte_order_mark_is_empty(tmp_path: Path) -> Non
         read_texts(write(tmp_path / "f.txt", b"\xef\xbb\xbf"))
 
 
+@pytest.mark.parametrize("name", ["texts.json", "texts.jsonl", "texts.csv"])
+def test_files_of_white_space_are_refused(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, " \n")
+    with pytest.raises(InputError):
+        read_texts(path)
+
+
 def test_one_empty_line_is_one_empty_sentence(tmp_path: Path) -> None:
     assert read_texts(write(tmp_path / "f.txt", "\n")).texts == ("",)
 

@@ -113,7 +113,7 @@ _SCORE = "probability of being real, by the classifier of the generator that is 
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
 _NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
-_MOST_PAIRS = 780  # of 40 generators; more are for programs to read
+_MOST_PAIRS, _MOST_OF_OTHERS = 780, 100  # listed of the headline, and of another metric; more are for programs to read
 _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
@@ -124,6 +124,7 @@ _OWN_FIGURES = tuple(
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 6, 4, 3
 _MOST_VERDICTS = 12
+_MOST_SUBSECTIONS = 8  # generators that have a heading each in what gives them away
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _MOST_NAMED = 4
 _PAIR_WIDTH = 30  # characters of a text in a warning
@@ -787,10 +788,11 @@ def _planes(digest: Digest) -> Section:
 def _giveaways_of_all(digest: Digest) -> Section:
     """Return what each generator says too often and too rarely, and what gives its answers away beside prompts."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
-    parts = [
-        section(name, *(giveaway_items(explanations[name]) if name in explanations else ()), *_prompted(digest, name))
-        for name in digest.order
-    ]
+    items_of = {name: giveaway_items(explanations[name]) for name in digest.order if name in explanations}
+    if len(items_of) > _MOST_SUBSECTIONS:
+        lines = tuple((name, "\n".join(one.text for one in told)) for name, told in items_of.items())
+        return section("What gives them away", Terms(lines))
+    parts = [section(name, *items_of.get(name, ()), *_prompted(digest, name)) for name in digest.order]
     return section("What gives them away", *(part for part in parts if part.parts))
 
 
@@ -893,7 +895,7 @@ def _pairs(digest: Digest) -> Section:
         still_open = [pair for pair in pairs if not digest.separated(pair)]
         n_separated, name = len(pairs) - len(still_open), metric_slug(metric)
         title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
-        if len(pairs) > _MOST_PAIRS:
+        if len(pairs) > (_MOST_PAIRS if metric == digest.headline else _MOST_OF_OTHERS):
             where = "all are in results.json, under pairs"
             parts += notes(f"By {metric}, {n_separated:,} of {len(pairs):,} pairs are separated; {where}.")
             continue

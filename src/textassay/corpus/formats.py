@@ -262,6 +262,8 @@ def _values(text: str, source: Source) -> Iterator[Any]:
 
 def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tuple[Records, Columns]:
     """Return the records in a document that is an object, or in several."""
+    if not values:
+        raise EmptyCorpusError(f"{source.place} holds white space alone: give a file with at least one text")
     value, path = values[0], columns.text
     if len(values) > 1 or not isinstance(value, Mapping):
         if not isinstance(value, Mapping | str):
