@@ -124,6 +124,8 @@ _OWN_FIGURES = tuple(
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 6, 4, 3
 _MOST_VERDICTS = 12
+_MOST_SUBSECTIONS = 8  # generators that have a heading each in what gives them away
+_MOST_PAIRS = 100  # of a metric beside the headline that has a table
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _MOST_NAMED = 4
 _PAIR_WIDTH = 30  # characters of a text in a warning
@@ -787,10 +789,11 @@ def _planes(digest: Digest) -> Section:
 def _giveaways_of_all(digest: Digest) -> Section:
     """Return what each generator says too often and too rarely, and what gives its answers away beside prompts."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
-    parts = [
-        section(name, *(giveaway_items(explanations[name]) if name in explanations else ()), *_prompted(digest, name))
-        for name in digest.order
-    ]
+    items_of = {name: giveaway_items(explanations[name]) for name in digest.order if name in explanations}
+    if len(items_of) > _MOST_SUBSECTIONS:
+        lines = tuple((name, "\n".join(one.text for one in told)) for name, told in items_of.items())
+        return section("What gives them away", Terms(lines))
+    parts = [section(name, *items_of.get(name, ()), *_prompted(digest, name)) for name in digest.order]
     return section("What gives them away", *(part for part in parts if part.parts))
 
 
@@ -886,9 +889,13 @@ def _texts(digest: Digest, examples: Mapping[str, Examples]) -> Section:
 
 def _pairs(digest: Digest) -> Section:
     parts: list[Part | None] = [ranks_figure(digest)]
+    n_left_out = 0
     for metric in sorted(digest.comparison.metrics, key=lambda metric: metric != digest.headline):
         pairs = digest.pairs(metric)
         if not pairs:
+            continue
+        if metric != digest.headline and len(pairs) > _MOST_PAIRS:
+            n_left_out += 1
             continue
         still_open = [pair for pair in pairs if not digest.separated(pair)]
         n_separated, name = len(pairs) - len(still_open), metric_slug(metric)
@@ -910,7 +917,8 @@ def _pairs(digest: Digest) -> Section:
         "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated. Differences are of "
         f"all texts; of {ARROWS['closer']}, of the distances from {FLOOR} at its size."
     )
-    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else ""))
+    elsewhere = f"The pairs of {n_left_out} further metrics stand in results.json alone." if n_left_out else ""
+    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else "", elsewhere))
 
 
 def _pairs_table(

@@ -39,6 +39,7 @@ _MOST_LINES = 3  # of the name of a panel
 _ROW = 0.25
 _NAME_WIDTH = 22
 _FOREST_WIDTH = 3.2
+_CELL_LETTERS = 6.5  # of a cell of a heat map; longer texts are smaller
 _DOT = 9  # points of the dot beside the name of a series
 _STEPS = [1, 2, 2.5, 5, 10]
 
@@ -336,7 +337,7 @@ def _heat_map(plot: HeatMap) -> Canvas:
                           linewidth=0.7 if cell.outlined else 0, linestyle=(0, (2, 2)))
             )  # fmt: skip
             axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center",
-                      fontsize=plot.size, color=INK if cell.strong else MUTED,
+                      fontsize=plot.size * min(1.0, _CELL_LETTERS / max(1, len(cell.text))), color=INK if cell.strong else MUTED,
                       fontweight="bold" if cell.bold else "normal")  # fmt: skip
     for j, name in enumerate(columns):
         dot = colours.get(plot.columns[j])
