@@ -221,7 +221,8 @@ def described(plot: Plot) -> str:
     if isinstance(plot, Forest):
         what = plot.x.name
         told = [
-            f"{row.name} {row.text or ', '.join(_mark(mark, plot.panels) for mark in row.marks)}" for row in plot.rows
+            f"{row.name} {row.text or ', '.join(_mark(mark, plot.panels) for mark in row.marks if not mark.below)}"
+            for row in plot.rows
         ]
     elif isinstance(plot, Curves):
         what = " by ".join(filter(None, (plot.y.name, plot.x.name)))
