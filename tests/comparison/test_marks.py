@@ -17,6 +17,7 @@ from rich.table import Table
 
 from made_up_comparisons import CLOSE_METRICS, make_measured
 from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison.digest import Digest
 from textassay.comparison.document import comparison_document, comparison_latex, comparison_markdown, results_record
 from textassay.report import terminal
 from textassay.report.files import to_csv
@@ -247,3 +248,16 @@ def test_files_say_by_which_value_rows_are_ranked() -> None:
         assert result["shown_by"] == row["shown_by"] == by
         assert result["value"] == comparison.result(result["generator"], result["metric"]).estimate.value  # type: ignore[union-attr]
     assert Comparison.from_dict(comparison.to_dict()).to_dict() == comparison.to_dict()
+
+
+def test_a_wide_interval_alone_makes_no_mark_beside_a_better_value() -> None:
+    made = make_measured(0, far=0.3)
+    digest = Digest(made)
+    best, middle, last = digest.order_by("dd")[:3]
+    places = {best: (1, 2), middle: (2, 3), last: (1, 3)}  # the last one's interval is wide
+    ranks = [replace(one, low=places[one.generator][0], high=places[one.generator][1])
+             if one.metric == "dd" and one.generator in places else replace(one, low=3, high=9)
+             if one.metric == "dd" else one for one in made.ranks]  # fmt: skip
+    wide = Digest(replace(made, ranks=tuple(ranks)))
+    assert wide.best("dd") == {best, last}
+    assert wide.marked("dd") == {best}

@@ -393,3 +393,28 @@ def test_facts_in_a_notebook_stand_on_their_lines(browser: Any, tmp_path: Path, 
     assert len(lines) == 4
     assert max(lines) < 1.5 * min(lines) < 40
     page.close()
+
+
+def test_links_and_print_open_sections_and_texts_are_found_by_their_generator(open_page: Open) -> None:
+    names = ("alpha", "beta")
+    table = sentence_table(made := make_comparison(names, explained=True), make_texts(names))
+    assert table is not None
+    page = open_page(comparison_document(made, examples_of(table, "dd", n_examples=20)))
+    texts, dd = page.locator("#texts"), page.locator("#dd > details")
+    assert not texts.locator("ol").first.is_visible()
+    page.locator('nav a[href="#texts"]').click()
+    texts.locator("ol").first.wait_for(state="visible")
+    assert dd.get_attribute("open") is None
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert dd.get_attribute("open") is not None
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert dd.get_attribute("open") is None
+    n = texts.locator("li").count()
+    assert texts.locator('li[hidden="until-found"]').count() > 0
+    texts.locator("select").select_option("beta")
+    sources = texts.locator("li:visible").evaluate_all("found => found.map(one => one.dataset.source)")
+    assert set(sources) == {"beta"}
+    assert len(sources) == n // 2
+    texts.locator("select").select_option("")
+    texts.get_by_text(f"Show all {n}").click()
+    assert texts.locator("li:visible").count() == n

@@ -338,7 +338,7 @@ def ranks_figure(digest: Digest) -> Figure | None:
 
     cells = tuple(tuple(cell(generator, metric) for metric in metrics) for generator in digest.order)
     return Figure(
-        "ranks", HeatMap(digest.order, tuple(metrics), cells, scale=1.6, wide=0.42, names=_names(digest)),
+        "ranks", HeatMap(digest.order, tuple(metrics), cells, scale=1.6, size=7.5, wide=0.42, names=_names(digest)),
         "Rank intervals, 1 is best: from 1 + the number of generators significantly better to n less the number "
         "significantly worse. Strong colour: near the top; bold: none is significantly better.",
     )  # fmt: skip

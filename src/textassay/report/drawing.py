@@ -336,10 +336,9 @@ def _heat_map(plot: HeatMap) -> Canvas:
                           alpha=None if cell.outlined else 0.75 * share, edgecolor=MUTED if cell.outlined else "none",
                           linewidth=0.7 if cell.outlined else 0, linestyle=(0, (2, 2)))
             )  # fmt: skip
-            axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center",
-                      fontsize=plot.size * min(1.0, _CELL_LETTERS / max(1, len(cell.text))),
-                      color=INK if cell.strong else MUTED,
-                      fontweight="bold" if cell.bold else "normal")  # fmt: skip
+            size = plot.size * min(1.0, _CELL_LETTERS / max(1, len(cell.text)))
+            axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center", fontsize=size,
+                      color=INK if cell.strong else MUTED, fontweight="bold" if cell.bold else "normal")  # fmt: skip
     for j, name in enumerate(columns):
         dot = colours.get(plot.columns[j])
         if dot:

@@ -95,7 +95,8 @@ def _texts(part: Texts) -> Iterator[str]:
         yield from (f"{escaped(title)}{f' ({escaped(part.score)})' if part.score else ''}:", "")
         for entry in [entry for entry in part.entries if entry.group == group][:_MOST_TEXTS]:
             score = "" if entry.score is None else f"{entry.score:.2f} "
-            yield f"- {score}{escaped(excerpt(entry.text, _TEXT_WIDTH, part.phrases_in(entry)))}"
+            source = f"{escaped(entry.source)}: " if entry.source else ""
+            yield f"- {score}{source}{escaped(excerpt(entry.text, _TEXT_WIDTH, part.phrases_in(entry)))}"
         if group != groups[-1]:
             yield ""
 

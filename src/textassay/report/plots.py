@@ -220,9 +220,8 @@ def described(plot: Plot) -> str:
     what = ""
     if isinstance(plot, Forest):
         what = plot.x.name
-        told = [
-            f"{row.name} {row.text or ', '.join(_mark(mark, plot.panels) for mark in row.marks)}" for row in plot.rows
-        ]
+        shown = [[_mark(mark, plot.panels) for mark in row.marks if not mark.below] for row in plot.rows]
+        told = [f"{row.name} {row.text or ', '.join(marks)}" for row, marks in zip(plot.rows, shown, strict=True)]
     elif isinstance(plot, Curves):
         what = " by ".join(filter(None, (plot.y.name, plot.x.name)))
         told = [_line(series, plot) for series in plot.series if not (series.steps and series.thin)]

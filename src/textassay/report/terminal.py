@@ -17,12 +17,13 @@ from rich.text import Text
 
 from textassay.report.document import Document, Figure, Pairs, Paragraph, Part, Pieces, Section, Terms, Texts, is_item
 from textassay.report.table import ARROWS, Cell, Column, Table
-from textassay.report.text import excerpt, printable
+from textassay.report.text import excerpt, printable, shorten
 
 _STYLES = {"best": "bold", "good": "green", "bad": "bold red", "weak": "dim", "": ""}
 _MOST_TEXTS = 5  # of a list
 _MOST_PAIRS = 1
 _SCORE_WIDTH = 10
+_SOURCE_WIDTH = 20
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two
 _UNBOUNDED = 100_000
@@ -186,7 +187,9 @@ def _print_texts(part: Texts, console: Console) -> None:
         grid.add_column(justify="right", no_wrap=True)
         grid.add_column(no_wrap=True)
         for entry in entries[:_MOST_TEXTS]:
-            text = excerpt(entry.text, max(20, console.width - _SCORE_WIDTH), part.phrases_in(entry)) or "(empty)"
+            source = f"{shorten(entry.source, _SOURCE_WIDTH)}: " if entry.source else ""
+            room = max(20, console.width - _SCORE_WIDTH - len(source))
+            text = source + (excerpt(entry.text, room, part.phrases_in(entry)) or "(empty)")
             grid.add_row(safe(console, _score(entry.score), "dim"), safe(console, text))
         print_table(console, grid)
 
