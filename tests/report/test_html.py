@@ -182,7 +182,7 @@ def test_texts_to_look_through_come_from_the_file_of_sentences() -> None:
 
 def test_all_sections_but_the_first_three_are_folded_and_generators_have_a_colour() -> None:
     names = ("trigram", "5-gram")
-    page = _page(make_comparison(names, explained=True, metrics=MANY_METRICS), names)
+    page = _page(make_comparison(names, explained=True), names)
     opened = re.findall(r'<details class="section"( open)?>', page)
     assert opened[:4] == [" open"] * 3 + [""]
     assert set(opened[3:]) == {""}

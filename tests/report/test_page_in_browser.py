@@ -397,7 +397,9 @@ def test_facts_in_a_notebook_stand_on_their_lines(browser: Any, tmp_path: Path, 
 
 def test_links_and_print_open_sections_and_texts_are_found_by_their_generator(open_page: Open) -> None:
     names = ("alpha", "beta")
-    table = sentence_table(made := make_comparison(names, explained=True), make_texts(names))
+    metrics: Any = {"dd": "lower", "length": "lower"}
+    made = make_comparison(names, explained=True, metrics=metrics)
+    table = sentence_table(made, make_texts(names))
     assert table is not None
     page = open_page(comparison_document(made, examples_of(table, "dd", n_examples=20)))
     texts, dd = page.locator("#texts"), page.locator("#dd > details")

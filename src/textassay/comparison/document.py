@@ -128,7 +128,6 @@ _MOST_SUBSECTIONS = 8  # generators that have a heading each in what gives them 
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _MOST_NAMED = 4
 _PAIR_WIDTH = 30  # characters of a text in a warning
-_ONE_SIDED = ", in brackets the interval where it lies on one side of the value"
 _DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}", "neither": "neither"}
 _FOREST = "Values with intervals; blue: real text; hollow: at the other size, of the floor or of all texts."
 _SEPARATED = Column("separated", numeric=False)
@@ -438,9 +437,7 @@ def _with_pairs(finding: Finding) -> str:
 def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
     """Return what the signs of a table mean, at which size its values stand and, with `rows`, the rows of reference."""
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
-    cells = [cell(digest, name, metric) for metric in metrics for name in (*digest.order, *digest.floors)]
-    is_one_sided = any(one.spread.startswith("[") for one in cells)
-    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval{_ONE_SIDED * is_one_sided}"]
+    parts = [_arms(digest, metrics)]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
     parts += ["* or bold: none is significantly better"] * any(map(digest.marked, metrics))
     parts += _sizes_of_values(digest, metrics) if FLOOR in digest.floors else []
@@ -453,12 +450,19 @@ def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
 def brief_legend(digest: Digest, metrics: Sequence[str]) -> str:
     """Return what the signs of a table mean, and what its rows of reference are."""
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
-    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    parts = [_arms(digest, metrics)]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
     parts += ["* none is significantly better"] * any(map(digest.marked, metrics))
     parts += [f"{FLOOR}: half of the real text against the other half"] * (FLOOR in digest.floors)
     parts += [f"{TRAIN}: the training text"] * bool(digest.train_note)
     return f"{'; '.join([*parts, *_units(digest, metrics)])}."
+
+
+def _arms(digest: Digest, metrics: Sequence[str]) -> str:
+    """Return what stands behind values: the longer arm of an interval, or a one-sided interval itself."""
+    cells = (cell(digest, name, metric) for metric in metrics for name in (*digest.order, *digest.floors))
+    or_whole = " or, in brackets, this itself" if any(one.spread.startswith("[") for one in cells) else ""
+    return f"± the longer arm of the {level(digest.comparison.level)} interval{or_whole}"
 
 
 def _sizes_of_values(digest: Digest, metrics: Sequence[str]) -> list[str]:

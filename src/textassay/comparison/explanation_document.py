@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -57,6 +58,7 @@ _ENDS = ("<sos>", "<eos>")
 _WHERE = dict(zip(_ENDS, ("at the start", "at the end"), strict=True))
 _LEAST_PHRASE = 12  # characters
 _SMALL = (3.4, 2.1)
+_WIDE = (4.4, 2.1)
 _PLURAL = {"begins": "begin", "ends": "end", "has": "have", "repeats": "repeat"}
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
     ("real", 0),
@@ -276,6 +278,7 @@ def _lengths(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     ticks = tuple(map(float, range(len(bins))))
     x = Axis("tokens in the text", (-0.6, len(bins) - 0.4), ticks=ticks, labels=tuple(shown))
     plot = _curves(series, x, Axis("dd", (low - margin, high + margin)), Reference(0.0, "y", colour="rule"))
+    plot = replace(plot, size=_WIDE)  # its ticks are ranges
     yield Figure(name, plot, "dd by length. Thin lines: how many texts there are, real solid, generated dashed.")
 
 
