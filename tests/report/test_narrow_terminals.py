@@ -54,7 +54,7 @@ from textassay_lab.papers.document import reproduction_document
 from textassay_lab.training.history import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
-NUMBER = re.compile(r"[*\[(<>±+.-]*\d[\d.,\s%±+\[\]()<>/-]*")
+NUMBER = re.compile(r"[*\[(<>≥≤±+.-]*\d[\d.,\s%±+\[\]()<>≥≤/-]*")
 LARGE = 24_046_822.125
 TEXT = TrainedText("train.txt", 100_000, 1_234_567, 0, 0.0)
 STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})

@@ -16,7 +16,8 @@ from textassay.comparison.metric_kinds import main_metrics
 from textassay.estimate import Estimate
 from textassay.inspection.document import inspection_document
 from textassay.inspection.finding import Findings
-from textassay.report.terminal import print_document
+from textassay.report.table import Cell, Table, as_is, text_cell
+from textassay.report.terminal import print_document, print_part
 from textassay.report.text import clause, number
 
 
@@ -206,6 +207,22 @@ def test_pairs_of_very_many_generators_are_counted_and_left_to_the_json_file() -
     assert re.search(r"By dd, \d+ of 820 pairs are separated; all are in results.json, under pairs\.", told)
     listed = " ".join(_render(make_comparison(names[:40], metrics={"dd": "lower"})).split())
     assert re.search(r"By dd, \d+ of 780 pairs are separated\. ", listed)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [(1.0, 0.996, 1.0, "1.000 ≥0.996"), (0.0, 0.0, 0.02, "0.000 ≤0.020"), (0.999, 0.9, 1.0, "0.999 [0.900, 1.000]")],
+)
+def test_a_one_sided_interval_is_its_other_end(value: float, low: float, high: float, shown: str) -> None:
+    table = Table.of_items("t", [Cell(f"{value:.3f}", value, f"[{low:.3f}, {high:.3f}]")], [
+        ("name", lambda _: "a", text_cell), ("dd", lambda one: one, as_is),
+    ])  # fmt: skip
+    for encoding, wanted in (("utf-8", shown), ("ascii", shown.replace("≥", ">=").replace("≤", "<="))):
+        raw = io.BytesIO()
+        file = io.TextIOWrapper(raw, encoding=encoding)
+        print_part(table, Console(file=file, width=80))
+        file.flush()
+        assert wanted in raw.getvalue().decode(encoding)
 
 
 def test_best_is_marked_without_colours_and_not_for_neither() -> None:

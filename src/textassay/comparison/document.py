@@ -461,7 +461,7 @@ def brief_legend(digest: Digest, metrics: Sequence[str]) -> str:
 def _arms(digest: Digest, metrics: Sequence[str]) -> str:
     """Return what stands behind values: the longer arm of an interval, or a one-sided interval itself."""
     cells = (cell(digest, name, metric) for metric in metrics for name in (*digest.order, *digest.floors))
-    or_whole = " or, in brackets, this itself" if any(one.spread.startswith("[") for one in cells) else ""
+    or_whole = ", or its ends where it is one-sided" if any(one.spread.startswith("[") for one in cells) else ""
     return f"± the longer arm of the {level(digest.comparison.level)} interval{or_whole}"
 
 

@@ -23,7 +23,7 @@ class Cell:
 
     text: str = ""  # rounded, as people read it
     value: float | int | str | None = None  # in full precision, for CSV and sorting; none where missing or undefined
-    spread: str = ""  # beside the text and smaller, such as "±0.012"; on a terminal "[0.9, 1.0]" stands for both
+    spread: str = ""  # beside the text and smaller, such as "±0.012"; of "[0.9, 1.0]" a terminal has one end
     below: str = ""  # under the text and smaller, such as the value at another sample size
     note: str = ""  # on demand: the interval, the signature, why there is no value
     tone: Tone = ""

@@ -24,10 +24,12 @@ _MOST_TEXTS = 5  # of a list
 _MOST_PAIRS = 1
 _SCORE_WIDTH = 10
 _SOURCE_WIDTH = 20
-_NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
+_NUMBER = re.compile(r"[*\[(<>≥≤±+-]*\d[\d.,\s%±+\[\]()<>≥≤/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two
 _UNBOUNDED = 100_000
-_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-", "\N{EN DASH}": "-"})
+_ASCII = str.maketrans(
+    {"≥": ">=", "≤": "<=", "↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-", "\N{EN DASH}": "-"}
+)
 
 
 def memory_console() -> Console:
@@ -168,13 +170,21 @@ def _head(column: Column, group: str | None) -> str:
 
 
 def _cell(cell: Cell, console: Console, style: str) -> Text:
-    star, is_interval = "*" if cell.tone == "best" else "", cell.spread.startswith("[")
-    text = safe(console, star + (cell.spread if is_interval else cell.text), _STYLES[cell.tone] or style)
-    if cell.spread and not is_interval:
-        text.append_text(safe(console, f" {cell.spread}", "dim"))
+    star = "*" if cell.tone == "best" else ""
+    text = safe(console, star + cell.text, _STYLES[cell.tone] or style)
+    if cell.spread:
+        text.append_text(safe(console, f" {_spread(cell)}", "dim"))
     if cell.below:
         text.append_text(safe(console, f"\n{cell.below}", "dim"))
     return text
+
+
+def _spread(cell: Cell) -> str:
+    """Return what stands behind a value: of an interval that begins or ends at the value, the other end alone."""
+    low, _, high = cell.spread.strip("[]").partition(", ")
+    if cell.spread.startswith("[") and cell.text in (low, high):
+        return f"≥{low}" if cell.text == high else f"≤{high}"
+    return cell.spread
 
 
 def _print_texts(part: Texts, console: Console) -> None:
