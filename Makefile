@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python -m
 # Wheels only: a package that comes as source alone fails here, and would want a compiler or tools that are not pinned.
 # Only textassay itself is built, with the hatchling of constraints.txt, which is why its build is not isolated.
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --only-binary :all: --no-compile --constraint constraints.txt
-BUILD_TOOLS := hatchling editables
+BUILD_TOOLS := cython setuptools
 # pip compiles on one core; this does on all. Files that no Python can compile are left as they are, as pip leaves them.
 COMPILE := $(RUN) compileall -q -j 0 $(CURDIR)/$(VENV)/lib >/dev/null 2>&1 || true
 

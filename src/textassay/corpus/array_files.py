@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.kernels import copy_runs
 from textassay.errors import OutputError
 from textassay.storage import host_name, is_running
 
@@ -78,6 +79,15 @@ def new_array(size: int, dtype: type[Number]) -> npt.NDArray[Number]:
         else:
             file.truncate(n_bytes)
     return _mapped(path, dtype)
+
+
+def gather(
+    array: npt.NDArray[Number], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[Number]:
+    """Return the runs of `array` that begin at `starts`, one after another."""
+    result = new_array(int(lengths.sum()), array.dtype.type)
+    copy_runs(array, starts, lengths, result)
+    return result
 
 
 def known(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

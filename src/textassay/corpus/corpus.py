@@ -10,9 +10,8 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.array_files import GrowingArray, read_only
+from textassay.corpus.array_files import GrowingArray, gather, read_only
 from textassay.corpus.encoding import UNK, Vocabulary, encode
-from textassay.corpus.kernels import gather
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.text_file import REAL_NAMES, TextFile

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.array_files import GrowingArray
 from textassay.corpus.kept_texts import KeptTexts
-from textassay.corpus.kernels import KINDS, space_width
+from textassay.corpus.kernels import fill_slots, number_tokens
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
 from textassay.errors import InputError, OptionError
@@ -37,9 +36,6 @@ Arrays = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
 _BLOCK = 1 << 20  # bytes handled at once: memory beyond text and tokens stays small
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # the bytes of a lone surrogate, which are not valid UTF-8
 
-_FNV_OFFSET = np.uint64(0xCBF29CE484222325)
-_FNV_PRIME = np.uint64(0x100000001B3)
-_FOLD = np.uint64(32)
 _N_SLOTS = 1 << 13
 
 Number = TypeVar("Number", np.uint8, np.int64, np.uint64)
@@ -86,7 +82,7 @@ class Interner:
         n_done, position, n_numbers = 0, 0, 0
         while n_done < len(lengths):
             self._make_room(int(lengths[n_done]))
-            n_done, position, n_numbers, self.n_tokens = _scan(
+            n_done, position, n_numbers, self.n_tokens = number_tokens(
                 data, lengths, int(unit), numbers, counts, n_done, position, n_numbers,
                 self.n_tokens, self._slots, self._hashes, self._ends, self._store,
             )  # fmt: skip
@@ -99,7 +95,7 @@ class Interner:
             self._hashes = _grown(self._hashes, 2 * most)
             self._ends = _grown(self._ends, 2 * most + 1)
             self._slots = np.full(1 << (4 * most).bit_length(), -1, dtype=np.int32)
-            _fill_slots(self._slots, self.n_tokens, self._hashes)
+            fill_slots(self._slots, self.n_tokens, self._hashes)
         most = int(self._ends[self.n_tokens]) + n_bytes
         if most > len(self._store):
             self._store = _grown(self._store, 2 * most)
@@ -303,76 +299,3 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
                     "character; write the text as valid UTF-8"
                 )
     return InputError(f"{name}: the tokenizer returned a lone surrogate, which is not a character")
-
-
-@njit(cache=True, nogil=True)
-def _scan(  # type: ignore[no-untyped-def]
-    data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
-):
-    """Write the token numbers of `data` from text `n_done` on, until all are done or the next text may not fit.
-
-    A text has at most as many new tokens as bytes (or one, if it is a token itself). Returns the number of texts done,
-    where the next begins in `data`, how many numbers are written and how many distinct tokens there are.
-    """
-    mask = len(slots) - 1
-    for text in range(n_done, len(lengths)):
-        stop = position + lengths[text]
-        if n_tokens + lengths[text] + 1 > len(hashes) or ends[n_tokens] + lengths[text] > len(store):
-            return text, position, n_numbers, n_tokens
-        before = n_numbers
-        first = True
-        while position < stop or (first and unit == 1):
-            first = False
-            start = position
-            width = 0
-            key = _FNV_OFFSET
-            while position < stop:
-                if unit == 0:
-                    kind = KINDS[data[position]]
-                    if kind != 0:
-                        width = 1 if kind == 1 else space_width(data, position)
-                        if width > 0:
-                            break
-                elif unit == 2 and position > start and data[position] & 0xC0 != 0x80:
-                    break
-                key = (key ^ np.uint64(data[position])) * _FNV_PRIME
-                position += 1
-            size = position - start
-            if size > 0 or unit == 1:
-                slot = np.int64(key ^ (key >> _FOLD)) & mask
-                while True:
-                    number = slots[slot]
-                    if number < 0:
-                        number = n_tokens
-                        slots[slot] = number
-                        hashes[number] = key
-                        begin = ends[number]
-                        for index in range(size):
-                            store[begin + index] = data[start + index]
-                        ends[number + 1] = begin + size
-                        n_tokens += 1
-                        break
-                    if hashes[number] == key and ends[number + 1] - ends[number] == size:
-                        begin = ends[number]
-                        same = 0
-                        while same < size and store[begin + same] == data[start + same]:
-                            same += 1
-                        if same == size:
-                            break
-                    slot = (slot + 1) & mask
-                numbers[n_numbers] = number
-                n_numbers += 1
-            position += width
-        counts[text] = n_numbers - before
-    return len(lengths), position, n_numbers, n_tokens
-
-
-@njit(cache=True, nogil=True)
-def _fill_slots(slots, n_tokens, hashes):  # type: ignore[no-untyped-def]
-    """Insert tokens 0 to `n_tokens` - 1 into an empty table, whose size is a power of two."""
-    mask = len(slots) - 1
-    for number in range(n_tokens):
-        slot = np.int64(hashes[number] ^ (hashes[number] >> _FOLD)) & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = number

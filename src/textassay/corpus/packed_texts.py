@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.array_files import GrowingArray, read_only
+from textassay.corpus.array_files import GrowingArray, gather, read_only
 
 Bytes = npt.NDArray[np.uint8]
 IntArray = npt.NDArray[np.int64]
@@ -116,8 +116,6 @@ class PackedTexts(Sequence[str]):
         first, last = self.starts[0], self.stops[-1]
         if np.array_equal(self.starts[1:], self.stops[:-1]):
             return PackedTexts(self.data[first:last], self.starts - first, self.stops - first)
-        from textassay.corpus.kernels import gather
-
         lengths = self.lengths
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         return PackedTexts(gather(self.data, self.starts, lengths), offsets[:-1], offsets[1:])

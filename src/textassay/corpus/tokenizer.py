@@ -26,6 +26,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.kernels import count_words
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.errors import MissingExtraError, OptionError, unknown_name
 
@@ -374,8 +375,6 @@ class Spacing:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Spacing":
-        from textassay.corpus.kernels import count_words  # loads the compiler
-
         unspaced = np.zeros(len(texts), dtype=np.bool_)
         single = np.zeros(len(texts), dtype=np.bool_)
         short = np.zeros(len(texts), dtype=np.bool_)
