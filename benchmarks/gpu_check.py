@@ -1,7 +1,12 @@
-"""What only a machine with a GPU shows: every model, paper sizes, memory, rates.
+"""What only a machine with a GPU shows: right values, every model, paper sizes, memory, rates.
 
-    make gpu-check                                            # a Markdown table, on a GPU
-    python benchmarks/gpu_check.py --device cpu --small       # tiny, on a CPU: to see that it still runs
+    make gpu-check                                                       # a Markdown table, on a GPU
+    PYTHONPATH=src python3 benchmarks/gpu_check.py --only values         # a part; or a row: 'paper size: Lstm'
+    PYTHONPATH=src python3 benchmarks/gpu_check.py --device cpu --small  # tiny, on a CPU: to see that it still runs
+
+A row is printed when it ends. Rows of ``values`` fail where a number is not what it should be: log-probabilities of the
+device and of the CPU, in float32, may differ by 1e-3 nats a token; the loss of a training in bfloat16 from that in
+float32 by 2 %; an LSTM that is asked for bfloat16 must answer in it, and be nearer to bfloat16 than float16 would be.
 
 Texts are drawn at random from a made-up language of `--words` words. A model of a paper's size trains on `--batches`
 batches of its preset and is the second of two runs, so that kernels are loaded; peak memory is PyTorch's, NaN on a CPU.
@@ -10,10 +15,14 @@ A row whose model runs out of memory or fails says so, and the others go on; the
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +30,8 @@ import torch
 
 import textassay as ta
 from textassay.execution.threads import device
+from textassay_lab.generator.lstm_model import LstmLayer
+from textassay_lab.generator.saved import load_model, save_model
 
 RATES = "sampling rate"
 
@@ -60,7 +71,6 @@ def measured(part: str, what: str, run: Callable[[], str]) -> Row:
     if on_gpu:
         torch.cuda.synchronize()
     peak = float(torch.cuda.max_memory_allocated()) if on_gpu else float("nan")
-    print(f"{part}: {what}: {note}", file=sys.stderr, flush=True)
     return Row(part, what, time.perf_counter() - began, note, peak)
 
 
@@ -69,8 +79,67 @@ def counted(draw: Callable[[], list[str]]) -> str:
     return f"{len(draw())} texts drawn"
 
 
-def all_models() -> Iterator[Row]:
-    """Yield a row for each kind: one epoch of one batch in bfloat16, then samples."""
+Rows = Iterator[tuple[str, str, Callable[[], str]]]  # part, what, and what runs it
+
+
+def values(small: bool, on: str) -> Rows:
+    """Yield comparisons of numbers on the device with what they should be."""
+    preset = "tiny" if small else "small"
+    train = texts(512 if small else 4096, 300, 12, 8)
+
+    def log_probabilities(name: str) -> str:
+        generator = getattr(ta.generators, name)(preset=preset, max_epochs=1).fit(train, train[:64])
+        held = generator.form.corpus(train[:64])
+        here = generator.model.log_prob(held)
+        with tempfile.TemporaryDirectory() as folder, device("cpu"):
+            save_model(generator.model, Path(folder) / "model", form=generator.form)
+            there = load_model(Path(folder) / "model").model.log_prob(held)
+        apart = float(np.max(np.abs(here - there) / (held.lengths + 1)))
+        return judged(apart < 1e-3, f"at most {apart:.1e} nats a token from the CPU")
+
+    def losses(name: str) -> str:
+        found = []
+        for precision in ("float32", "bfloat16"):
+            generator = getattr(ta.generators, name)(preset=preset, max_epochs=2, precision=precision)
+            found.append(generator.fit(train, train[:256]).model.history.epochs[-1].loss)
+        apart = abs(found[1] / found[0] - 1)
+        return judged(apart < 0.02, f"loss {found[0]:.4f} in float32, {found[1]:.4f} in bfloat16")
+
+    for name in ("Lstm", "Gpt2", "TransformerXl"):
+        yield "values", f"log-probabilities of {name}", partial(log_probabilities, name)
+    for name in ("Lstm", "Gpt2"):
+        yield "values", f"loss of {name} in bfloat16", partial(losses, name)
+    yield "values", "LSTM under autocast", partial(lstm_precision, on)
+
+
+def judged(right: bool, note: str) -> str:
+    """Return a note on numbers that are right; raise ValueError of others."""
+    if not right:
+        raise ValueError(note)
+    return note
+
+
+def lstm_precision(on: str) -> str:
+    """Return in what an LSTM layer computes under autocast in bfloat16."""
+    torch.manual_seed(0)
+    layer = LstmLayer(64, 64).to(on)
+    for weight in layer.parameters():
+        torch.nn.init.uniform_(weight, -0.3, 0.3)
+    vectors, zeros = torch.randn(8, 20, 64, device=on), torch.zeros(8, 64, device=on)
+    # float16 ends at 65,504: what is larger is infinite there, and finite in bfloat16
+    large = torch.full((1, 1, 64), 1e5, device=on)
+    with torch.no_grad(), torch.autocast(torch.device(on).type, torch.bfloat16):
+        lower = layer(vectors.bfloat16(), zeros, zeros)[0]
+        of_large = layer(large.bfloat16(), zeros[:1], zeros[:1])[0]
+    with torch.no_grad():
+        exact = layer(vectors, zeros, zeros)[0]
+    error = float((lower.float() - exact).abs().max())
+    right = lower.dtype == torch.bfloat16 and bool(torch.isfinite(of_large).all()) and error < 0.03
+    return judged(right, f"{lower.dtype}, at most {error:.4f} from float32, 1e5 is {'finite' if right else 'lost'}")
+
+
+def all_models() -> Rows:
+    """Yield each kind: one epoch of one batch in bfloat16, then samples."""
     train = texts(64, 40, 8, 1)
     short = [" ".join(text.split()[:4]) for text in texts(400, 40, 12, 2)]
     same = [text for text in short if len(text.split()) == 4]
@@ -96,10 +165,10 @@ def all_models() -> Iterator[Row]:
         "Wgan, float32": lambda: gens.Wgan(preset="tiny", length=4, iterations=1).fit(short).sample(8),
     }
     for name, draw in runs.items():
-        yield measured("one step", name, partial(counted, draw))
+        yield "one step", name, partial(counted, draw)
 
 
-def paper_sizes(small: bool, n_batches: int, n_words: int) -> Iterator[Row]:
+def paper_sizes(small: bool, n_batches: int, n_words: int) -> Rows:
     """Yield seconds a batch and memory of training at the size of the papers, and the rates of sampling."""
     preset = "tiny" if small else "paper"
     length, batch = (8, 4) if small else (50, 64)
@@ -109,18 +178,18 @@ def paper_sizes(small: bool, n_batches: int, n_words: int) -> Iterator[Row]:
         more = {**one, **limits, **({"window": length} if name == "TransformerXl" else {})}
         make = partial(getattr(ta.generators, name), **more)
         kept: list[ta.generators.TextGenerator] = []
-        yield measured("paper size", name, partial(trained, make, train, kept, 1 if small else 2))
+        yield "paper size", name, partial(trained, make, train, kept, 1 if small else 2)
         if name != "TransformerXl" and kept:
-            yield measured(RATES, name, partial(sampling_rate, kept[0], 20 if small else 2000))
+            yield RATES, name, partial(sampling_rate, kept[0], 20 if small else 2000)
             if not small:
-                yield measured("torch.compile", name, partial(compiled, kept[0]))
+                yield "torch.compile", name, partial(compiled, kept[0])
 
     def translation() -> str:
         model = ta.generators.Translation(byte_pairs=300 if small else 4000, **one)
         model.fit(train, turned(train), train[:8], turned(train[:8]))
         return f"{ta.parameter_counts(model).trainable / 1e6:.2f} M weights"
 
-    yield measured("paper size", "Translation", translation)
+    yield "paper size", "Translation", translation
 
 
 def turned(sources: list[str]) -> list[str]:
@@ -175,8 +244,8 @@ def compiled(generator: ta.generators.TextGenerator) -> str:
     return f"{1000 * seconds[0]:.1f} ms a step, compiled {1000 * seconds[1]:.1f} ms"
 
 
-def cnn(small: bool, n_words: int) -> Row:
-    """Return the row of the paper's discriminator."""
+def cnn(small: bool, n_words: int) -> Rows:
+    """Yield the paper's discriminator."""
     n = 200 if small else 300_000
 
     def fitted() -> str:
@@ -187,23 +256,21 @@ def cnn(small: bool, n_words: int) -> Row:
         right = (np.mean(judge.predict(tested[0])) + 1 - np.mean(judge.predict(tested[1]))) / 2
         return f"{right:.2f} of new texts told apart"
 
-    return measured("discriminator", f"CNN, {n:,} + {n:,} texts", fitted)
+    yield "discriminator", f"CNN, {n:,} + {n:,} texts", fitted
 
 
-def table(rows: list[Row]) -> str:
-    """Return the rows as Markdown."""
-    lines = ["| part | what | seconds | peak GiB | |", "|---|---|---:|---:|---|"]
-    for row in rows:
-        peak = "" if np.isnan(row.peak_bytes) else f"{row.peak_bytes / 2**30:.2f}"
-        lines.append(f"| {row.part} | {row.what} | {row.seconds:.1f} | {peak} | {row.note} |")
-    return "\n".join(lines)
+def line(row: Row) -> str:
+    """Return a row as a line of Markdown."""
+    peak = "" if np.isnan(row.peak_bytes) else f"{row.peak_bytes / 2**30:.2f}"
+    return f"| {row.part} | {row.what} | {row.seconds:.1f} | {peak} | {row.note} |"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the table; return 0, 1 where a row failed, or 2 without a GPU."""
+    """Print the table, each row when it ends; return 0, 1 where a row failed, or 2 without a GPU."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to see that all still runs")
+    parser.add_argument("--only", action="append", default=[], help="a part, or a pattern of 'part: what'; repeatable")
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--words", type=int, default=5686)
     asked = parser.parse_args(arguments)
@@ -212,11 +279,23 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     n_words = 50 if asked.small else asked.words
     n_batches = 8 if asked.small else asked.batches
-    with device(asked.device):
-        rows = [*all_models(), *paper_sizes(asked.small, n_batches, n_words), cnn(asked.small, n_words)]
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else asked.device
-    print(f"{name}, PyTorch {torch.__version__}, textassay {ta.__version__}\n\n{table(rows)}")
-    return int(any(row.note.startswith("FAILED") for row in rows))
+    print(f"{name}, PyTorch {torch.__version__}, textassay {ta.__version__}\n", flush=True)
+    print("| part | what | seconds | peak GiB | |\n|---|---|---:|---:|---|", flush=True)
+    failed = 0
+    with device(asked.device):
+        for part, what, run in chain(
+            values(asked.small, asked.device),
+            all_models(),
+            paper_sizes(asked.small, n_batches, n_words),
+            cnn(asked.small, n_words),
+        ):
+            if asked.only and not any(part == one or fnmatchcase(f"{part}: {what}", one) for one in asked.only):
+                continue
+            row = measured(part, what, run)
+            failed += row.note.startswith("FAILED")
+            print(line(row), flush=True)
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

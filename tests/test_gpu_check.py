@@ -19,6 +19,14 @@ def test_every_row_of_the_small_form_runs_on_a_cpu(capsys: pytest.CaptureFixture
         assert part in shown
 
 
+def test_rows_are_picked_and_printed_as_they_end(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--device", "cpu", "--small", "--only", "values: LSTM*"]) == 0
+    rows = capsys.readouterr().out.splitlines()[4:]
+    assert len(rows) == 1
+    assert rows[0].startswith("| values | LSTM under autocast |")
+    assert "torch.bfloat16" in rows[0]
+
+
 def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert main([]) == 2

@@ -32,7 +32,7 @@ def test_list_tells_the_studies_and_the_scales(run) -> None:  # type: ignore[no-
     outcome = run("study", "list")
     assert outcome.status == 0
     assert all(word in outcome.stdout for word in ("dd-real", "dd-synthetic", "tiny", "laptop", "paper"))
-    assert json.loads(run("study", "list", "--json").stdout)["scales"] == ["tiny", "laptop", "paper"]
+    assert json.loads(run("study", "list", "--json").stdout)["scales"] == ["tiny", "laptop", "medium", "paper"]
 
 
 def test_some_stages_alone_then_nothing_more(run, folder: Path) -> None:  # type: ignore[no-untyped-def]

@@ -54,9 +54,12 @@ class Study(Computing, Clustered):
     """What all studies take."""
 
     out: Annotated[Path, option("Where it computes and reports; the same command again resumes there.", "DIR")]
-    scale: Annotated[str, option("tiny, laptop or paper: minutes, hours, a GPU.", "HOW")] = "tiny"
+    scale: Annotated[
+        str, option("tiny, laptop, medium or paper: minutes, hours, hours of a GPU, days of one.", "HOW")
+    ] = "tiny"
     only: Annotated[
-        list[str] | None, option("Compute these stages alone, such as train; may be repeated.", "STAGE")
+        list[str] | None,
+        option("Compute these stages alone, such as train or 'cnn LSTM*', with what they need; repeatable.", "STAGE"),
     ] = None
     seed: Seed = 0
     json: Json = False

@@ -44,7 +44,9 @@ class LstmLayer(nn.Module):
         parameters = [self.weight_ih.to(dtype), self.weight_hh.to(dtype), bias, torch.zeros_like(bias)]
         before = [part[None].to(dtype).contiguous() for part in (hidden, cell)]
         learns = torch.is_grad_enabled()  # else a GPU saves nothing for the backward pass
-        vectors, hidden, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
+        # Under autocast cuDNN's LSTM runs in float16 whatever is asked, where gradients vanish without a scaler.
+        with torch.autocast(vectors.device.type, enabled=False):
+            vectors, hidden, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
         return vectors, hidden[0], cell[0]
 
 

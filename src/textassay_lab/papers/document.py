@@ -17,15 +17,20 @@ from textassay_lab.papers.paper import Number
 from textassay_lab.papers.reproduction import Cell as Reproduced
 from textassay_lab.papers.reproduction import CheckedFinding, ReproducedTable, Reproduction
 
+_UNSURE = "not separated at this size"
 _VERDICTS = (
     ("holds", "hold", "holds"),
     ("does not hold", "do not hold", "does not hold"),
-    ("not separated at this size", "cannot be decided at this size", "cannot be decided at this size"),
+    (_UNSURE, "cannot be decided at this size", "cannot be decided at this size"),
     ("not measured", "are not measured", "is not measured"),
 )
 _TONES: dict[str, Tone] = {"holds": "good", "does not hold": "bad", "not measured": "weak"}
 _PARTS = ("parts", "parts that hold")  # names of numbers of a finding
 _FEW = 3
+_PRICED = (
+    "What would decide a finding is reckoned from the errors measured, if the values stay: so many times as many "
+    "trainings, or texts where there is one training; hours of one core for all stages, so at most."
+)
 _RECORD = (
     *("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs"),
     "recomputed",
@@ -35,7 +40,7 @@ _RECORD = (
 def reproduction_document(reproduction: Reproduction) -> Document:
     """Return a reproduced study as a report."""
     figures = reproduction.figures
-    sections = [_findings(reproduction.findings)] if reproduction.findings else []
+    sections = [_findings(reproduction.findings, sum(reproduction.seconds.values()))] if reproduction.findings else []
     sections += [section("Figures", *figures)] if figures else []
     sections.append(section("Tables, beside the published ones", *map(_table, reproduction.tables)))
     sections += [switching_section(samples, f"Samples: {title}") for title, samples in reproduction.samples.items()]
@@ -57,7 +62,7 @@ def reproduction_document(reproduction: Reproduction) -> Document:
 
 
 def _answer(findings: Sequence[CheckedFinding]) -> tuple[str, ...]:
-    """Return how many findings of the paper hold, and which do not."""
+    """Return how many findings of the paper hold, which do not, and which are undecided but lean the other way."""
     counts: Counter[str] = Counter(finding.verdict for finding in findings)
     total = counts.total()
     if not total:
@@ -68,18 +73,43 @@ def _answer(findings: Sequence[CheckedFinding]) -> tuple[str, ...]:
     for finding in findings:
         if finding.verdict == "does not hold":
             others.setdefault((finding.id, finding.statement), []).append(finding.about)
+    leaning = [one for one in findings if one.then == "does not hold" and one.needs is not None]
+    leaning = sorted(leaning, key=lambda one: one.needs or 0.0)
+    named = [f"{one.id} ({one.about}; {_times(one)} would decide it)" for one in leaning[:_FEW]]
+    of_all = f"the nearest of {len(leaning)}: " if len(leaning) > _FEW else ""
     return (
         whole,
         *(f"{name} does not hold ({'; '.join(on)}): {statement}" for (name, statement), on in others.items()),
+        *([f"Undecided, but leaning against the paper: {of_all}{join_words(named)}."] if named else []),
     )
 
 
-def _findings(findings: Sequence[CheckedFinding]) -> Section:
-    """Return one table: under each statement a row for all it was checked on; and, for those who ask, the rules."""
+def _times(finding: CheckedFinding) -> str:
+    needs = finding.needs or 0.0
+    return f"{needs:.1f} times as much data" if needs < 10 else f"{needs:,.0f} times as much data"
+
+
+def _what_settles(finding: CheckedFinding, seconds: float) -> str:
+    """Return how much more data would decide a finding, its price, and how it would be decided."""
+    if finding.verdict != _UNSURE:
+        return ""
+    if finding.needs is None:
+        return "not 1,000 times as much data: a value is at its bound, or has no error (one training)"
+    hours = seconds * (finding.needs - 1) / 3600
+    price = f" ({number(hours, 1 if hours < 10 else 0)} h)" if seconds else ""
+    return f"{_times(finding)}{price}; it {'holds' if finding.then == 'holds' else 'does not hold'} then"
+
+
+def _findings(findings: Sequence[CheckedFinding], seconds: float) -> Section:
+    """Return one table: under each statement a row for all it was checked on; and, for those who ask, the rules.
+
+    `seconds`: those of all stages, by which more data are priced.
+    """
     by_id: dict[str, list[CheckedFinding]] = {}
     rules: dict[str, list[str]] = {}
     for finding in findings:
         by_id.setdefault(finding.id, []).append(finding)
+    is_open = any(finding.verdict == _UNSURE for finding in findings)
     rows: list[list[str | Cell] | Row] = []
     for name, checks in by_id.items():
         first = checks[0]
@@ -87,11 +117,13 @@ def _findings(findings: Sequence[CheckedFinding]) -> Section:
             rules.setdefault(first.rule, []).append(name)
         heading = f"{name}: {first.statement} Paper: {first.published}. {first.where}".rstrip()
         rows.append(Row((Cell(heading),), "heading"))
-        rows += [
-            [check.about, Cell(check.verdict, tone=_TONES.get(check.verdict, "")), finding_numbers(check)]
-            for check in checks
-        ]
-    table = Table.of("findings", ("finding, checked on", "verdict", "numbers"), rows, texts=(1, 2))
+        for check in checks:
+            cells: list[str | Cell] = [check.about, Cell(check.verdict, tone=_TONES.get(check.verdict, ""))]
+            cells += [finding_numbers(check), *([_what_settles(check, seconds)] if is_open else [])]
+            rows.append(cells)
+    columns = ("finding, checked on", "verdict", "numbers", *(["what would decide it"] if is_open else []))
+    notes = (_PRICED,) if is_open else ()
+    table = Table.of("findings", columns, rows, texts=range(1, len(columns)), notes=notes)
     explained = Terms(tuple((join_words(names), rule) for rule, names in rules.items()))
     title = "What the paper found, and whether it holds here"
     return section(title, table, section("When a finding holds", explained, extra=True))

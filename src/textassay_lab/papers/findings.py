@@ -6,13 +6,16 @@ The function that a row names computes what is looked at, which is one of three 
 - parts that are true or false of each of many draws: they hold where the chances, over draws, that a part fails sum to
   at most 1 - level, and do not where a part fails with a chance of at least 1 - (1 - level) / parts. Values without
   draws, such as published ones, count as exact;
-- a verdict by a rule of its own.
+- a verdict by a rule of its own, which may say what it would be with more data.
+
+What would settle an undecided finding is reckoned from the errors measured: how many times as many trainings (or texts,
+where there is one training) it takes until the rule decides, if the values stay what they are.
 """
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +28,14 @@ from textassay_lab.papers.reproduction import CheckedFinding, Verdict
 LEVEL = 0.95
 UNSURE: Verdict = "not separated at this size"
 _MOST_NUMBERS = 6  # of a finding
+_TIMES = tuple(1.1**power for power in range(1, 73))  # as much data that is tried, up to 1,000
 _BY_CHANCES = (
     "Holds where the chances, over {draws}, that a part {of_it}fails sum to at most 1 - level; does not where a part "
     "fails with a chance of at least 1 - (1 - level) / parts."
 )
 RULES: Mapping[str, str] = {
     "interval": "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for "
-    "how many there are, lies wholly outside.",
+    "how many there are, lies wholly outside. The intervals shown are widened unless it holds.",
     "draws": _BY_CHANCES.format(draws="draws of texts", of_it=""),
     "taus": _BY_CHANCES.format(draws="draws", of_it="of it "),
     "order": "Holds where all simultaneous intervals lie above 0, does not where one lies below 0.",
@@ -58,6 +62,10 @@ class Condition:
         half = _quantile(level, self.degrees) * self.error
         return self.value - half, self.value + half
 
+    def with_more(self, times: float) -> "Condition":
+        """Return the same value from `times` as many trainings or texts."""
+        return replace(self, error=self.error / math.sqrt(times), degrees=times * (self.degrees + 1) - 1)
+
     @property
     def margin(self) -> float:
         """Distance to the nearer bound, in standard errors; negative outside, -inf where the value is undefined."""
@@ -67,12 +75,16 @@ class Condition:
         return room / self.error if self.error > 0 else math.copysign(math.inf, room)
 
 
+VerdictAt = Callable[[float], Verdict]  # the verdict with so many times as much data, where values stay what they are
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the function of a finding computed about something, and numbers to report."""
 
     about: str
-    basis: Sequence[Condition] | Mapping[str, BoolArray] | Verdict  # parts by name: as measured, then in each draw
+    # parts by name: as measured, then in each draw
+    basis: Sequence[Condition] | Mapping[str, BoolArray] | VerdictAt | Verdict
     numbers: Numbers
 
 
@@ -118,7 +130,7 @@ def check(
 
 
 def check_conditions(parts: Sequence[Condition], level: float) -> tuple[Verdict, dict[str, Number]]:
-    """Return the joint verdict on conditions, and the numbers behind it.
+    """Return the joint verdict on conditions, and the numbers behind it, with the intervals that decide.
 
     They hold where every interval lies between its bounds; they do not where an interval of level
     ``1 - (1 - level) / n`` lies wholly outside; else they are not separated. With an undefined value nothing is
@@ -126,28 +138,52 @@ def check_conditions(parts: Sequence[Condition], level: float) -> tuple[Verdict,
     """
     if not parts:
         return "not measured", {}
+    verdict = _verdict_of_conditions(parts, level)
     listed = parts if len(parts) <= _MOST_NUMBERS else sorted(parts, key=lambda one: one.margin)
     numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _MOST_NUMBERS else {}
     for one in listed:
-        low, high = one.interval(level)
+        low, high = one.interval(level if verdict == "holds" else _widened(level, len(parts)))
         interval = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
         numbers |= {name: None if math.isnan(value) else value for name, value in interval.items()}
+    return verdict, numbers
+
+
+def _verdict_of_conditions(parts: Sequence[Condition], level: float) -> Verdict:
     if any(math.isnan(one.value) for one in parts):
-        return "not measured", numbers
-    wide = [one.interval(1 - (1 - level) / len(parts)) for one in parts]
+        return "not measured"
+    wide = [one.interval(_widened(level, len(parts))) for one in parts]
     if any(high <= one.lower or low >= one.upper for one, (low, high) in zip(parts, wide, strict=True)):
-        return "does not hold", numbers
+        return "does not hold"
     inside = all(one.lower < low and high < one.upper for one in parts for low, high in [one.interval(level)])
-    return ("holds" if inside else UNSURE), numbers
+    return "holds" if inside else UNSURE
 
 
-def verdict_of_chances(fails: Collection[float], level: float) -> Verdict:
-    """Return the verdict on parts that should all hold, from the chance of each to fail, over draws."""
+def _widened(level: float, n: int) -> float:
+    """Return the level at which `n` intervals hold jointly."""
+    return 1 - (1 - level) / n
+
+
+def verdict_of_chances(fails: Collection[float], level: float, times: float = 1.0) -> Verdict:
+    """Return the verdict on parts that should all hold, from the chance of each to fail, over draws.
+
+    `times`: with so many times as much data, which moves the normal quantile of each chance by its root.
+    """
     if not fails:
         return "not measured"
+    if times != 1:
+        fails = stats.norm.cdf(math.sqrt(times) * stats.norm.ppf(np.array(list(fails)))).tolist()
     if max(fails) >= 1 - (1 - level) / len(fails):
         return "does not hold"
     return "holds" if math.fsum(fails) <= 1 - level else UNSURE
+
+
+def what_settles(verdict_at: VerdictAt) -> tuple[float | None, Verdict]:
+    """Return how many times as much data decide an undecided finding, up to 1,000, and how; None where those do not."""
+    for times in _TIMES:
+        verdict = verdict_at(times)
+        if verdict != UNSURE:
+            return times, verdict
+    return None, UNSURE
 
 
 def difference(name: str, first: Condition, second: Condition) -> Condition:
@@ -175,16 +211,27 @@ def mean_interval(values: Sequence[float], shared_error: float, *, own_error: fl
 def _checked(finding: Finding, outcome: Outcome, level: float) -> CheckedFinding:
     basis, numbers = outcome.basis, outcome.numbers
     rule = RULES[finding.rule].format(level=100 * level)
+    verdict_at: VerdictAt | None = None
     if isinstance(basis, str):
-        verdict = basis
+        verdict: Verdict = basis
+    elif callable(basis):
+        verdict, verdict_at = basis(1.0), basis
     elif isinstance(basis, Mapping):
-        verdict, chances = _verdict_of_parts(basis, level)
-        numbers = {**chances, **numbers}
+        fails = {name: float(np.mean(~(holds if len(holds) == 1 else holds[1:]))) for name, holds in basis.items()}
+        verdict, numbers = verdict_of_chances(fails.values(), level), {**_numbers_of_parts(basis, fails), **numbers}
+        verdict_at = partial(verdict_of_chances, fails.values(), level)
     else:
-        verdict, numbers = check_conditions([_bounded(one, finding) for one in basis], level)
+        parts = [_bounded(one, finding) for one in basis]
+        verdict, numbers = check_conditions(parts, level)
+        verdict_at = partial(_conditions_at, parts, level)
+    needs, then = what_settles(verdict_at) if verdict == UNSURE and verdict_at is not None else (None, UNSURE)
     return CheckedFinding(
-        finding.id, finding.statement, outcome.about, verdict, finding.where, rule, finding.paper, numbers
+        finding.id, finding.statement, outcome.about, verdict, finding.where, rule, finding.paper, numbers, needs, then
     )
+
+
+def _conditions_at(parts: Sequence[Condition], level: float, times: float) -> Verdict:
+    return _verdict_of_conditions([one.with_more(times) for one in parts], level)
 
 
 def _bounded(condition: Condition, finding: Finding) -> Condition:
@@ -196,14 +243,13 @@ def _bounded(condition: Condition, finding: Finding) -> Condition:
     return replace(condition, lower=-math.inf if lower is None else lower, upper=math.inf if upper is None else upper)
 
 
-def _verdict_of_parts(parts: Mapping[str, BoolArray], level: float) -> tuple[Verdict, dict[str, Number]]:
-    """Return the verdict, and the part that fails most."""
-    fails = {name: float(np.mean(~(holds if len(holds) == 1 else holds[1:]))) for name, holds in parts.items()}
+def _numbers_of_parts(parts: Mapping[str, BoolArray], fails: Mapping[str, float]) -> dict[str, Number]:
+    """Return how many parts hold, and the part that fails most."""
     worst = max(fails, key=lambda name: fails[name])
     numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}
     if fails[worst] > 0:
         numbers[f"chance that this fails: {worst}"] = fails[worst]
-    return verdict_of_chances(fails.values(), level), numbers
+    return numbers
 
 
 @cache

@@ -11,8 +11,8 @@
 ``notes``
     Sentences that every report of the study ends with.
 ``settings``, ``scales``
-    Sizes of the study: one value for all scales, or a value each for ``tiny``, ``laptop`` and ``paper``. A mapping with
-    ``preset`` is a `Network`, one that also has ``generator`` or ``rounds`` a `Contest`.
+    Sizes of the study: one value for all scales, or a value each for ``tiny``, ``laptop``, ``medium`` and ``paper``. A
+    mapping with ``preset`` is a `Network`, one that also has ``generator`` or ``rounds`` a `Contest`.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ import yaml
 from textassay.errors import InputError, unknown_name
 
 Number = float | None
-SCALES = ("tiny", "laptop", "paper")
+SCALES = ("tiny", "laptop", "medium", "paper")
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,10 @@ class CheckedFinding:
     rule: str  # when numbers, parts or orders hold and when they do not
     published: str  # the paper's value, in words
     numbers: Mapping[str, Number] = field(default_factory=dict)  # what the verdict rests on
+    # Where it is not decided: how many times as much data would decide it if values stay (None: not known, or more than
+    # 1,000), and the verdict then
+    needs: Number = None
+    then: Verdict = "not separated at this size"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -116,21 +117,21 @@ class Stages:
         slug = "".join(letter if letter.isalnum() or letter in ".-_" else "-" for letter in stage.label)
         return self._folder / f"{slug}-{stage.key[:16]}"
 
-    def done(self, stage: Stage) -> Done | None:
-        """Return `stage` if it is done."""
+    def done(self, stage: Stage, *, whole: bool = True) -> Done | None:
+        """Return `stage` if it is done; not `whole`: its files may have been left elsewhere, the result is here."""
         if stage.key in self._done:
             return self._done[stage.key]
         folder = self.folder_of(stage)
         try:
             document = parse_json(read_document(folder / _DOCUMENT))
-            whole = document["key"] == stage.key and all(
-                (folder / name).stat().st_size == size for name, size in document["files"].items()
-            )
             result = Done(folder, document["result"], document["seconds"], tuple(document["warnings"]))
+            sizes = dict(document["files"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        if not whole:
+        if document["key"] != stage.key:
             return None
+        if any(not (path := folder / name).is_file() or path.stat().st_size != size for name, size in sizes.items()):
+            return None if whole else result
         self._done[stage.key] = result
         return result
 
@@ -201,13 +202,19 @@ class Study(ABC):
         return sorted(with_inputs(self.targets), key=lambda stage: stage.level)
 
     def compute(self, only: Sequence[str] = ()) -> int:
-        """Compute the missing stages, and return their number."""
-        for kind in only:
-            if kind not in self.kinds:
-                raise unknown_name("stage", kind, self.kinds)
-        return self.stages.compute(
-            [stage for stage in self.all_stages() if stage.kind in only] if only else self.targets
-        )
+        """Compute the missing stages, and return their number.
+
+        `only`: kinds such as ``train``, or patterns of labels such as ``*LSTM_0.2*``: those stages, and what they need.
+        """
+        if not only:
+            return self.stages.compute(self.targets)
+        wanted = []
+        for pattern in only:
+            found = [stage for stage in self.all_stages() if stage.kind == pattern or fnmatchcase(stage.label, pattern)]
+            if not found:
+                raise unknown_name("stage", pattern, self.kinds)
+            wanted += found
+        return self.stages.compute(list(dict.fromkeys(wanted)))
 
     def seconds(self) -> dict[str, float]:
         """Return the total seconds of the stages of each kind when they were computed."""
@@ -234,13 +241,13 @@ class Study(ABC):
 
     def _all_done(self) -> Iterator[tuple[Stage, Done]]:
         for stage in self.all_stages():
-            done = self.stages.done(stage)
+            done = self.stages.done(stage, whole=False)
             if done is not None:
                 yield stage, done
 
     def done(self, stage: Stage) -> Done:
-        """Return a stage that is done."""
-        done = self.stages.done(stage)
+        """Return a stage that is done, whether its files are here or not."""
+        done = self.stages.done(stage, whole=False)
         assert done is not None, f"{stage.label} is not done"
         return done
 

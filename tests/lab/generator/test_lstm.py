@@ -40,6 +40,23 @@ def test_the_papers_lstm_has_ten_million_parameters() -> None:
     assert 0.0499 < spread.abs().max() <= 0.05
 
 
+def test_the_kernel_is_called_outside_autocast_where_cudnn_would_compute_in_float16(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inside = []
+    kernel = torch.lstm
+
+    def told(*arguments: Any) -> Any:
+        inside.append((torch.is_autocast_enabled("cpu"), arguments[0].dtype))
+        return kernel(*arguments)
+
+    monkeypatch.setattr(torch, "lstm", told)
+    corpus = Corpus.from_texts(["a b", "b b a"] * 5, vocabulary=TINY)
+    LstmModel(8, recipe=Recipe(1, precision="bfloat16"), max_length=6).fit(corpus)
+    assert (False, torch.bfloat16) in inside
+    assert not any(enabled for enabled, _ in inside)
+
+
 def test_a_step_is_what_the_equations_say() -> None:
     model = fitted()
     weights = {name: weight.numpy().astype(np.float64) for name, weight in model.weights.items()}

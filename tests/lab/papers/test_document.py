@@ -11,7 +11,7 @@ from made_up_exposure import make_exposure_results, reproduction
 from textassay.report.files import document_files
 from textassay.report.terminal import print_document
 from textassay_lab.papers.document import finding_numbers, reproduction_document
-from textassay_lab.papers.reproduction import Cell, CheckedFinding, ReproducedTable, Reproduction
+from textassay_lab.papers.reproduction import Cell, CheckedFinding, ReproducedTable, Reproduction, Verdict
 
 MADE = reproduction(make_exposure_results())
 
@@ -66,7 +66,9 @@ def test_findings_stand_in_one_table_under_their_statements() -> None:
     assert headings[0].endswith("EB-bleu at each length, between 1 and 1.03.")
     assert len(headings) == len({one.id for one in MADE.findings})
     rows = [tuple(cell.text for cell in row.cells) for row in table.rows if row.kind != "heading"]
-    assert sorted(rows) == sorted((one.about, one.verdict, finding_numbers(one)) for one in MADE.findings)
+    assert sorted(row[:3] for row in rows) == sorted(
+        (one.about, one.verdict, finding_numbers(one)) for one in MADE.findings
+    )
     counts = [sum(one.verdict == verdict for one in MADE.findings) for verdict in ("holds", "not measured")]
     assert f"Of {len(MADE.findings)} checks of the paper's findings, {counts[0]} hold" in document.answer[0]
     text = _printed(MADE)
@@ -84,6 +86,27 @@ def test_the_answer_names_what_does_not_hold() -> None:
         "Of 2 checks of the paper's findings, 1 holds and 1 does not hold.",
         "G1 does not hold (a): It is so.",
     )
+
+
+def test_what_is_undecided_says_what_would_decide_it_and_what_leans_against_the_paper() -> None:
+    unsure: Verdict = "not separated at this size"
+    findings = (
+        CheckedFinding("G1", "It is so.", "a", unsure, "", "", "", needs=3.0, then="holds"),
+        CheckedFinding("G1", "It is so.", "b", unsure, "", "", "", needs=21.0, then="does not hold"),
+        CheckedFinding("G2", "And so.", "a", unsure, "", "", ""),
+        CheckedFinding("G2", "And so.", "b", "holds", "", "", ""),
+    )
+    document = reproduction_document(Reproduction("Study", {}, findings=findings, seconds={"train": 3600.0}))
+    assert document.answer[1:] == (
+        "Undecided, but leaning against the paper: G1 (b; 21 times as much data would decide it).",
+    )
+    table = next(table for table in document.tables if table.name == "findings")
+    assert [row.cells[3].text for row in table.rows if row.kind != "heading"] == [
+        "3.0 times as much data (2.0 h); it holds then",
+        "21 times as much data (20 h); it does not hold then",
+        "not 1,000 times as much data: a value is at its bound, or has no error (one training)",
+        "",
+    ]
 
 
 def test_counts_have_no_decimals_and_names_with_commas_are_quoted() -> None:

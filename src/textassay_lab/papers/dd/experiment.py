@@ -321,15 +321,17 @@ class Judging:
 
         return self._stage("overlap", label, OVERLAP, compute, generated, test, settings={"level": LEVEL})
 
-    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Stage:
-        """Return the language model score by a judge and, as the published code has it, by the generator itself."""
-        models = {LM: scorer} if own is None else {LM: scorer, LM_SELF: own}
+    def cost(self, label: str, generated: Part, model: Stage, *, name: str = LM, kind: str = "likelihood") -> Stage:
+        """Return the language model score by a judge; or, as the published code has it, by the generator itself.
+
+        Each is a stage of its own, so that no stage needs two trained models.
+        """
 
         def compute(load: Load) -> dict[str, Estimate]:
             sides = load(generated), load(self.texts.test)
-            return {name: self._cost(name, load(model), *sides, scores_real=False) for name, model in models.items()}
+            return {name: self._cost(name, load(model), *sides, scores_real=False)}
 
-        return self._stage("likelihood", label, tuple(models), compute, generated, self.texts.test, *models.values())
+        return self._stage(kind, label, (name,), compute, generated, self.texts.test, model)
 
     def reverse(self, name: str, family: str, sample: Stage) -> Stage:
         """Return the reverse language model score by a network of the generator's architecture."""
@@ -398,7 +400,7 @@ class Judging:
         """Return what real text itself scores, by our classifier as by the rest."""
         more, unseen = self.texts.more, self.texts.unseen
         other = self.texts.valid if more is None else replace(more, first=self.scale.n_test)
-        costs = [self.cost(f"{REAL} {family}", other, judge, None) for family, judge in judges.items()]
+        costs = [self.cost(f"{REAL} {family}", other, judge) for family, judge in judges.items()]
         stages = [self.overlap(REAL, other), *costs]
         if more is not None and unseen is not None:
             metric = parse_metric("dd", level=LEVEL)
@@ -495,7 +497,8 @@ class Experiment:
                     counts = {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})}
                 sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature)
                 test = Part(stage=sample, file="test")
-                group = [plan.overlap(at, test), plan.cost(at, test, judges[family], model)]
+                group = [plan.overlap(at, test), plan.cost(at, test, judges[family])]
+                group.append(plan.cost(at, test, model, name=LM_SELF, kind="own-likelihood"))
                 if temperature == 1:
                     group += [plan.cnn(label, sample, number), plan.ours(label, sample)]
                     group += [plan.exact(label, test, model)] if texts.original is not None else []

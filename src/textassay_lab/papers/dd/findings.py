@@ -10,6 +10,7 @@ differences with simultaneous intervals, findings about Kendall's tau at its dis
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -20,6 +21,7 @@ from textassay_lab.meta_evaluation.correlations import correlation
 from textassay_lab.meta_evaluation.rank_agreement import (
     BY_VOLUME,
     MetricValues,
+    Neighbours,
     TauDistribution,
     agreement,
     differences,
@@ -148,8 +150,6 @@ def monotone_in_exact(study: _Study) -> Iterator[Outcome]:
         {(pair.better, pair.worse): pair for pair in tau.neighbours if pair.by == name} for name in (EXACT, study.dd)
     )
     pairs = [(gold[pair], own[pair]) for pair in gold]
-    wrong = [g.separated and o.difference <= 0 and (o.separated or not o.high) for g, o in pairs]
-    right = [g.separated and o.separated and o.difference > 0 for g, o in pairs]
     numbers: dict[str, Number] = {
         "tau": tau.value,
         "low": tau.low,
@@ -159,8 +159,19 @@ def monotone_in_exact(study: _Study) -> Iterator[Outcome]:
         "told apart by exact DD": sum(pair.separated for pair in gold.values()),
         f"told apart by {study.dd}": sum(pair.separated for pair in own.values()),
     }
-    verdict: Verdict = "does not hold" if any(wrong) else "holds" if all(right) else UNSURE
-    yield Outcome(f"{study.dd}, synthetic text", verdict, numbers)
+    yield Outcome(f"{study.dd}, synthetic text", partial(_same_steps, pairs), numbers)
+
+
+def _same_steps(pairs: Sequence[tuple[Neighbours, Neighbours]], times: float = 1.0) -> Verdict:
+    """Return whether neighbours by the exact discrepancy are told apart by both, in the same order."""
+
+    def apart(pair: Neighbours) -> bool:
+        low, high = (pair.difference + (end - pair.difference) / np.sqrt(times) for end in (pair.low, pair.high))
+        return bool(low > 0 or high < 0)
+
+    if any(apart(gold) and own.difference <= 0 and (apart(own) or not own.high) for gold, own in pairs):
+        return "does not hold"
+    return "holds" if all(apart(gold) and apart(own) and own.difference > 0 for gold, own in pairs) else UNSURE
 
 
 def _taus_by_volume(study: _Study, label: str) -> dict[str, TauDistribution]:
@@ -190,13 +201,13 @@ def _order_by_volume(study: _Study, label: str) -> Outcome:
     numbers: dict[str, Number] = {}
     for family, tau in taus.items():
         numbers |= {f"tau, {family}": tau.value, f"share of draws with 1, {family}": tau.share_at_least(1.0)}
-    return Outcome(f"{label}, real text", _all_above(_steps_by_volume(taus, label)[1]), numbers)
+    return Outcome(f"{label}, real text", partial(_all_above, _steps_by_volume(taus, label)[1]), numbers)
 
 
 @quantity
 def every_step(study: _Study) -> Iterator[Outcome]:
     names, rows = _steps_by_volume(_taus_by_volume(study, study.dd), study.dd)
-    yield Outcome(f"{study.dd}, real text", _all_above(rows), _with_intervals(names, rows))
+    yield Outcome(f"{study.dd}, real text", partial(_all_above, rows), _with_intervals(names, rows))
 
 
 @quantity
@@ -209,7 +220,7 @@ def highest_tau(study: _Study) -> Iterator[Outcome]:
         if own is not None and rivals:
             numbers |= {f"{name}, {corpus}, {family}": tau.value for name, tau in {study.dd: own, **rivals}.items()}
             fails += [_chance_above(tau, own) for tau in rivals.values()]
-    yield Outcome(f"{study.dd}, {_BOTH}", verdict_of_chances(fails, study.level), numbers)
+    yield Outcome(f"{study.dd}, {_BOTH}", partial(verdict_of_chances, fails, study.level), numbers)
 
 
 @quantity
@@ -222,7 +233,7 @@ def language_model_ties(study: _Study) -> Iterator[Outcome]:
             numbers[f"{corpus}, {family}"] = other.value
             below = _chance_above(own, other)
             fails.append(below if family == "GPT-2" else 1 - below)
-    yield Outcome(f"{study.dd}, {_BOTH}", verdict_of_chances(fails, study.level), numbers)
+    yield Outcome(f"{study.dd}, {_BOTH}", partial(verdict_of_chances, fails, study.level), numbers)
 
 
 @quantity
@@ -230,7 +241,7 @@ def uninformative_bleu(study: _Study) -> Iterator[Outcome]:
     tau = study.taus["real", "BLEU-5", "LSTM"]
     share = _share_where(tau, lambda value: abs(value) > _UNINFORMATIVE + 1e-9)
     numbers = {"tau": tau.value, "low": tau.low, "high": tau.high, "share beyond 0.2": share}
-    yield Outcome("BLEU-5, real text", verdict_of_chances([share], study.level), numbers)
+    yield Outcome("BLEU-5, real text", partial(verdict_of_chances, [share], study.level), numbers)
 
 
 @quantity
@@ -240,6 +251,10 @@ def narrow_fed(study: _Study) -> Iterator[Outcome]:
     _, counts = np.unique(np.round(fed.values, 3), return_counts=True)
     n_ties = int(counts[counts > 1].sum())
     n_apart = int(np.sum(rows[:, 1] > 0))
+
+    def verdict_at(times: float) -> Verdict:
+        return "holds" if n_ties else "does not hold" if _all_above(rows, times) == "holds" else UNSURE
+
     numbers: dict[str, Number] = {
         "least": float(fed.values.min()),
         "range": float(np.ptp(fed.values)),
@@ -247,8 +262,7 @@ def narrow_fed(study: _Study) -> Iterator[Outcome]:
         "neighbours": len(rows),
         "neighbours told apart": n_apart,
     }
-    verdict: Verdict = "holds" if n_ties else "does not hold" if n_apart == len(rows) else UNSURE
-    yield Outcome("FED, synthetic text", verdict, numbers)
+    yield Outcome("FED, synthetic text", verdict_at, numbers)
 
 
 @quantity
@@ -260,15 +274,21 @@ def families(study: _Study) -> Iterator[Outcome]:
         contrasts = np.array([row_of[lstm] - row_of[gpt] for lstm, gpt in pairs])
         rows = differences(values.values, values.covariance, contrasts, level=study.level)
         numbers = _with_intervals([f"{lstm} - {gpt}" for lstm, gpt in pairs], rows)
-        yield Outcome(f"{study.dd}, {corpus} text", _all_above(rows), numbers)
+        yield Outcome(f"{study.dd}, {corpus} text", partial(_all_above, rows), numbers)
 
 
 @quantity
 def far_below(study: _Study) -> Iterator[Outcome]:
     own, exact = _own_and_exact(study)
     (order,) = monotone_in_exact(study)
-    verdicts = {_all_above(_excess(exact, own, factor=0.5, level=study.level)), order.basis}
-    verdict: Verdict = "does not hold" if "does not hold" in verdicts else "holds" if verdicts == {"holds"} else UNSURE
+    in_order = order.basis
+    assert callable(in_order)
+    excess = _excess(exact, own, factor=0.5, level=study.level)
+
+    def verdict_at(times: float) -> Verdict:
+        verdicts = {_all_above(excess, times), in_order(times)}
+        return "does not hold" if "does not hold" in verdicts else "holds" if verdicts == {"holds"} else UNSURE
+
     shares = own.values / exact.values
     numbers = {
         "least share of exact DD": float(shares.min()),
@@ -276,7 +296,7 @@ def far_below(study: _Study) -> Iterator[Outcome]:
         "Pearson": correlation(own.values, exact.values, "pearson").value,
         "tau": order.numbers["tau"],
     }
-    yield Outcome(f"{study.dd}, synthetic text", verdict, numbers)
+    yield Outcome(f"{study.dd}, synthetic text", verdict_at, numbers)
 
 
 @quantity
@@ -299,12 +319,15 @@ def no_perfect_bleu(study: _Study) -> Iterator[Outcome]:
             perfect = [tau.share_at_least(1.0) + _share_where(tau, lambda value: value <= -1 + 1e-9) for tau in known]
             fails.append(float(np.prod(perfect)))
             numbers |= {f"{metric}, {tau.group}": tau.value for tau in known}
-    yield Outcome("real text", verdict_of_chances(fails, study.level), numbers)
+    yield Outcome("real text", partial(verdict_of_chances, fails, study.level), numbers)
 
 
-def _all_above(rows: FloatArray) -> Verdict:
-    """Return the verdict on differences, low and high, shape (m, 3), that should lie above 0; 0 for sure does not."""
-    low, high = rows[:, 1], rows[:, 2]
+def _all_above(rows: FloatArray, times: float = 1.0) -> Verdict:
+    """Return the verdict on differences, low and high, shape (m, 3), that should lie above 0; 0 for sure does not.
+
+    `times`: with so many times as much data, if the differences stay what they are.
+    """
+    low, high = (rows[:, :1] + (rows[:, 1:] - rows[:, :1]) / np.sqrt(times)).T
     if np.any((high < 0) | ((low == 0) & (high == 0))):
         return "does not hold"
     return "holds" if np.all(low > 0) else UNSURE

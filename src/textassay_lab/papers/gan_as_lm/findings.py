@@ -94,6 +94,11 @@ class _CrossedCondition(Condition):
         half = math.hypot(*arms)
         return self.value - half, self.value + half
 
+    def with_more(self, times: float) -> Condition:
+        """Return the same value from `times` as many trainings, and as much text."""
+        parts = tuple((error / math.sqrt(times), round(times * (degrees + 1)) - 1) for error, degrees in self.parts)
+        return replace(self, error=self.error / math.sqrt(times), parts=parts)
+
 
 def crossed(terms: FloatArray) -> Crossed:
     """Return the mean of terms, shape (K, S): trainings by stretches."""

@@ -1,11 +1,13 @@
 """The experiment: what is drawn and from where; both studies to the end (slow)."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from made_up import sentences
 from textassay.corpus.docstrings import docstring_sentences
+from textassay.errors import OptionError
 from textassay.execution.threads import workers
 from textassay.report.files import document_files
 from textassay.seeding import stream
@@ -67,6 +69,32 @@ def test_results_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
         found.append([done.result for stage in stages if (done := made.stages.done(stage)) is not None])
     assert found[0] == found[1]
     assert len(found[0]) == 4 * 5 + 2
+
+
+@pytest.mark.slow
+def test_a_study_on_real_text_is_computed_in_pieces_between_which_no_model_passes(tmp_path: Path) -> None:
+    """As `docs/studies/index.md` says: a generator a piece, then a judge a piece, without the models of the others."""
+    generators = [f"{family}_{fraction:.1f}" for family in ("LSTM", "GPT-2") for fraction in (0.5, 1.0)]
+    pieces = [[f"{kind} {name}*" for kind in ("own-likelihood", "overlap", "cnn", "dd")] for name in generators]
+    pieces += [["overlap (real)", "dd (real)"], ["likelihood *LSTM*"], ["likelihood *GPT-2*"]]
+    n_trained = 0
+    for piece in pieces:
+        made = study("dd-real", tmp_path, initialisations=1)
+        missing = {stage.key for stage in made.all_stages() if made.stages.done(stage, whole=False) is None}
+        made.compute(piece)
+        trained = [
+            stage for stage in made.all_stages() if stage.kind == "train" and made.stages.done(stage) is not None
+        ]
+        assert all(stage.key in missing for stage in trained)
+        n_trained += len(trained)
+        for stage in trained:
+            shutil.rmtree(made.stages.folder_of(stage) / "model")
+    assert n_trained == len(generators) + 2
+    made = study("dd-real", tmp_path, initialisations=1)
+    assert made.compute() == 0
+    assert values(made.result(), "DD").keys() == set(generators)
+    with pytest.raises(OptionError, match=r"unknown stage 'train LSTM_0\.7'"):
+        made.compute(["train LSTM_0.7"])
 
 
 def values(found: Reproduction, column: str) -> dict[str, float]:

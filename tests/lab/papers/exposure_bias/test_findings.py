@@ -218,6 +218,14 @@ def test_verdicts_follow_the_intervals(values: Sequence[float], verdict: str) ->
     assert check_conditions(conditions, 0.95)[0] == verdict
 
 
+def test_the_intervals_shown_are_those_that_decide() -> None:
+    conditions = [Condition(f"c{k}", value, 0.1, math.inf, lower=0.0) for k, value in enumerate((-0.21, 0.5))]
+    _, numbers = check_conditions(conditions, 0.95)  # beyond 0 by 2.1 errors, where 2.24 decide
+    assert numbers["c0: high"] == pytest.approx(-0.21 + 0.1 * 2.2414, abs=1e-5)
+    _, numbers = check_conditions(conditions[1:], 0.95)
+    assert numbers["c1: low"] == pytest.approx(0.5 - 0.1 * 1.95996, abs=1e-5)
+
+
 def test_many_numbers_come_with_those_nearest_to_their_bounds_first() -> None:
     conditions = [Condition(f"c{k}", 1.0 + k % 4 + k / 100, 0.1, math.inf, lower=0.0) for k in range(8)]
     _, numbers = check_conditions(conditions, 0.95)
