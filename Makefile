@@ -5,10 +5,17 @@ PYTHON ?= python3
 WORKERS ?= 2
 VENV := .venv
 RUN := $(VENV)/bin/python -m
-# Wheels only: a package that comes as source alone fails here, and would want a compiler or tools that are not pinned.
-# Only textassay itself is built, with the hatchling of constraints.txt, which is why its build is not isolated.
+# Wheels only: a package that comes as source alone fails here, and would want tools that are not pinned. Only textassay
+# itself is built, with the tools of constraints.txt, which is why its build is not isolated: a C compiler makes its
+# kernels. Where there is none, the package ziglang is one (100 MB).
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check --only-binary :all: --no-compile --constraint constraints.txt
 BUILD_TOOLS := cython setuptools
+ifeq ($(shell command -v $(or $(CC),cc) gcc clang 2>/dev/null),)
+BUILD_TOOLS += ziglang
+export CC := $(CURDIR)/$(VENV)/bin/python -m ziglang cc
+export LDSHARED := $(CC) -shared
+endif
+BUILT_FROM := pyproject.toml constraints.txt setup.py $(shell find src -name '*.p[yx][xd]')
 # pip compiles on one core; this does on all. Files that no Python can compile are left as they are, as pip leaves them.
 COMPILE := $(RUN) compileall -q -j 0 $(CURDIR)/$(VENV)/lib >/dev/null 2>&1 || true
 
@@ -81,7 +88,7 @@ coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no
 
 # In the repository the address is not known: the release workflow gives that of the repository which it runs in.
 ADDRESS ?= https://example.org/textassay
-RELEASE_TOOLS := build hatchling twine 'readme-renderer[md]'
+RELEASE_TOOLS := build cython setuptools twine 'readme-renderer[md]'
 
 release-check: ## prove that what would be published is right: build, look, install alone, run the demo; publishes nothing
 	@rm -rf .venv-release
@@ -95,8 +102,9 @@ build: $(VENV)/.dev ## build the wheel and the source archive into dist/
 	$(RUN) build --no-isolation --outdir dist .
 
 clean: ## remove the environment and everything that was made
-	rm -rf $(VENV) .venv-alone .venv-lowest .venv-release site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-alone .venv-lowest .venv-release build site dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+	find src -name '*.so' -delete
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "no $(PYTHON) here: install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -104,7 +112,7 @@ $(VENV)/bin/python:
 	@echo "making $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.core: $(BUILT_FROM) | $(VENV)/bin/python
 	@echo "installing the core"
 	@$(INSTALL) $(BUILD_TOOLS)
 	@$(INSTALL) --no-build-isolation --editable .
@@ -112,7 +120,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@pwd > $(VENV)/.home
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: $(BUILT_FROM) | $(VENV)/bin/python
 	@echo "installing the core and what the tests use"
 	@$(INSTALL) $(BUILD_TOOLS)
 	@$(INSTALL) --no-build-isolation --editable '.[boosting,dev,encoders,human,neural,parquet,prior,prior-lm,ray,segment]'

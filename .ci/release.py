@@ -20,7 +20,6 @@ import time
 import tomllib
 import venv
 import zipfile
-from collections.abc import Iterable
 from email import message_from_bytes
 from pathlib import Path
 
@@ -104,11 +103,14 @@ def built(out: Path, files: set[str], address: str) -> list[str]:
         inside = {name for name in opened.namelist() if ".dist-info/" not in name}
         (metadata,) = (opened.read(name) for name in opened.namelist() if name.endswith(".dist-info/METADATA"))
     with tarfile.open(archive) as opened_archive:
-        members = {name.partition("/")[2] for name in opened_archive.getnames()} - {"PKG-INFO"}
-    wrong += unequal("wheel", inside, {name.removeprefix("src/") for name in files if name.startswith("src/")})
-    roots = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-    kept = roots["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    wrong += unequal("source archive", members, {name for name in files if is_kept(name, [*kept, "pyproject.toml"])})
+        found = {member.name.partition("/")[2] for member in opened_archive.getmembers() if member.isfile()}
+        members = {name for name in found if name not in ("PKG-INFO", "setup.cfg") and ".egg-info/" not in name}
+    packages = {name.removeprefix("src/") for name in files if name.startswith("src/")}
+    compiled = {name for name in packages if name.endswith((".pyx", ".pxd"))}
+    kernels = {name.removesuffix(".pyx") for name in compiled if name.endswith(".pyx")}
+    inside = {name.partition(".")[0] if name.endswith((".so", ".pyd")) else name for name in inside}
+    wrong += unequal("wheel", inside, (packages - compiled) | kernels)
+    wrong += unequal("source archive", members, {name for name in files if not name.startswith((".ci/", ".github/"))})
     described = message_from_bytes(metadata)
     text = str(described.get_payload())
     wrong += [f"the README links to {target}, which no package index can follow" for target in LINK.findall(text)]
@@ -119,14 +121,6 @@ def built(out: Path, files: set[str], address: str) -> list[str]:
         print(f"{file.name}: {file.stat().st_size / 1e6:.1f} MB")
         wrong += [f"{file.name} is larger than {LARGEST / 1e6:g} MB"] if file.stat().st_size > LARGEST else []
     return wrong
-
-
-def is_kept(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether the source archive should hold a tracked file."""
-    own = (".gitignore", "LICENSE")  # which the build adds by itself
-    return name in own or any(
-        (Path(name).match(each) and "/" not in name) or name.startswith(f"{each}/") for each in patterns
-    )
 
 
 def unequal(name: str, found: set[str], wanted: set[str]) -> list[str]:
@@ -143,7 +137,7 @@ def first_minute(out: Path, folder: Path) -> list[str]:
         python = folder / "fresh" / "Scripts" / "python.exe"
     venv.create(folder / "fresh", with_pip=True)
     home = {"HOME": str(folder), "USERPROFILE": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "NUMBA", "MPL"))}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MPL"))}
     options = {"cwd": folder, "env": {**kept, **home}}
     (wheel,) = out.glob("*.whl")
     downloads = folder / "downloads"
