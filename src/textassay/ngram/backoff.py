@@ -16,10 +16,9 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from textassay.corpus.array_files import read_only
 from textassay.corpus.encoding import EOS, SOS
+from textassay.ngram import kernels_backoff
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -78,7 +77,7 @@ class BackoffModel:
         cumulative = np.empty_like(weights)
         cumulative_lower = np.empty_like(weights)
         totals = np.empty_like(backoffs)
-        _temper(self.first, self.suffixes, weights, backoffs, cumulative, cumulative_lower, totals)
+        kernels_backoff.temper(self.first, self.suffixes, weights, backoffs, cumulative, cumulative_lower, totals)
         return Tempered(temperature, cumulative, cumulative_lower, backoffs, totals)
 
     def advance(self, tokens: TokenArray, offsets: IntArray) -> IntArray:
@@ -100,19 +99,23 @@ class BackoffModel:
         """Return the paths of N sequences, shapes (T,) and (N + 1,), for repeated scoring by `traced_log_probs`."""
         states, nodes = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
         n_backoffs = np.empty(len(tokens), dtype=np.uint16)
-        _trace(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states, nodes, n_backoffs)
+        kernels_backoff.trace(
+            self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states, nodes, n_backoffs
+        )
         return Trace(states, nodes, n_backoffs)
 
     def traced_log_probs(self, trace: Trace) -> FloatArray:
         """Return the result of `token_log_probs` at temperature 1, for a text traced in this trie."""
         scores = np.empty(len(trace.states))
-        _score(self.suffixes, self.probs, self.backoffs, trace.states, trace.nodes, trace.n_backoffs, scores)
+        kernels_backoff.score(
+            self.suffixes, self.probs, self.backoffs, trace.states, trace.nodes, trace.n_backoffs, scores
+        )
         return scores
 
     def next_probs(self, states: IntArray, tempered: Tempered) -> FloatArray:
         """Return the probability of every token of the vocabulary in each state, shape (B, n_types)."""
         dense = np.empty((len(states), self.n_types))
-        _dense(self.first, self.tokens, self.suffixes, self.probs, self.backoffs, states, dense)
+        kernels_backoff.fill_dense(self.first, self.tokens, self.suffixes, self.probs, self.backoffs, states, dense)
         if tempered.temperature != 1:
             np.power(dense, 1 / tempered.temperature, out=dense)
             dense /= tempered.totals[states][:, None]
@@ -122,7 +125,7 @@ class BackoffModel:
         """Return one token sampled in each state and the state after it, both of shape (B,)."""
         drawn = np.empty(len(states), dtype=np.int32)
         after = np.empty(len(states), dtype=np.int64)
-        _draw(
+        kernels_backoff.draw(
             self.first,
             self.tokens,
             self.suffixes,
@@ -141,14 +144,14 @@ class BackoffModel:
         """Return the probability of each token and the state before it, (T,), and the state after each sequence."""
         probs, states = np.empty(len(tokens)), np.empty(len(tokens), dtype=np.int64)
         after = np.empty(len(offsets) - 1, dtype=np.int64)
-        _walk(
+        kernels_backoff.walk(
             self.first,
             self.tokens,
             self.suffixes,
             self.probs,
             self.backoffs,
-            read_only(tokens),  # of one kind: it is compiled once
-            read_only(offsets),
+            tokens,
+            offsets,
             self.start,
             probs,
             states,
@@ -165,180 +168,3 @@ def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArr
     inside[ended[1:] - 1] = False
     text[inside] = tokens
     return text, ended
-
-
-@njit(cache=True, nogil=True)
-def _upper_bound(tokens: TokenArray, low: int, high: int, token: int) -> int:
-    """Return the first index in the sorted `tokens` [low, high) with a larger value than `token`."""
-    while low < high:
-        middle = (low + high) // 2
-        if tokens[middle] <= token:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True, nogil=True)
-def _child(first: IntArray, tokens: TokenArray, state: int, token: int) -> int:
-    """Return the node of `token` after `state`, or -1."""
-    if state == 0:
-        return 1 + token
-    place = _upper_bound(tokens, first[state], first[state + 1], token) - 1
-    if place >= first[state] and tokens[place] == token:
-        return place
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _walk(
-    first: IntArray,
-    tokens: TokenArray,
-    suffixes: TokenArray,
-    probs: FloatArray,
-    backoffs: FloatArray,
-    text: TokenArray,
-    offsets: IntArray,
-    start: int,
-    scores: FloatArray,
-    before: IntArray,
-    after: IntArray,
-) -> None:
-    n_contexts = len(first) - 1
-    for sentence in range(len(offsets) - 1):
-        state = start
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            before[position] = state
-            weight = 1.0
-            node = _child(first, tokens, state, text[position])
-            while node < 0:
-                weight *= backoffs[state]
-                state = suffixes[state]
-                node = _child(first, tokens, state, text[position])
-            scores[position] = weight * probs[node]
-            state = node
-            while state >= n_contexts:  # shorten to the longest context seen
-                state = suffixes[state]
-        after[sentence] = state
-
-
-@njit(cache=True, nogil=True)
-def _trace(first, tokens, suffixes, text, offsets, start, states, nodes, n_backoffs):  # type: ignore[no-untyped-def]
-    n_contexts = len(first) - 1
-    for sentence in range(len(offsets) - 1):
-        state = start
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            states[position] = state
-            times = 0
-            node = _child(first, tokens, state, text[position])
-            while node < 0:
-                times += 1
-                state = suffixes[state]
-                node = _child(first, tokens, state, text[position])
-            n_backoffs[position] = times
-            nodes[position] = state = node
-            while state >= n_contexts:
-                state = suffixes[state]
-
-
-@njit(cache=True, nogil=True)
-def _score(suffixes, probs, backoffs, states, nodes, n_backoffs, scores):  # type: ignore[no-untyped-def]
-    for position in range(len(states)):
-        state = states[position]
-        weight = 1.0
-        for _ in range(n_backoffs[position]):
-            weight *= backoffs[state]
-            state = suffixes[state]
-        scores[position] = np.log(weight * probs[nodes[position]])
-
-
-@njit(cache=True, nogil=True)
-def _dense(
-    first: IntArray,
-    tokens: TokenArray,
-    suffixes: TokenArray,
-    probs: FloatArray,
-    backoffs: FloatArray,
-    states: IntArray,
-    dense: FloatArray,
-) -> None:
-    for row in range(len(states)):
-        dense[row, :] = -1.0
-        state = states[row]
-        weight = 1.0
-        while True:
-            for node in range(first[state], first[state + 1]):
-                if dense[row, tokens[node]] < 0:
-                    dense[row, tokens[node]] = weight * probs[node]
-            if state == 0:
-                break
-            weight *= backoffs[state]
-            state = suffixes[state]
-
-
-@njit(cache=True, nogil=True)
-def _temper(
-    first: IntArray,
-    suffixes: TokenArray,
-    weights: FloatArray,
-    backoffs: FloatArray,
-    cumulative: FloatArray,
-    cumulative_lower: FloatArray,
-    totals: FloatArray,
-) -> None:
-    cumulative[0] = cumulative_lower[0] = 0.0
-    for state in range(len(first) - 1):
-        here, lower = 0.0, 0.0
-        for node in range(first[state], first[state + 1]):
-            here += weights[node]
-            lower += weights[suffixes[node]]
-            cumulative[node] = here
-            cumulative_lower[node] = lower
-        rest = 0.0 if state == 0 else max(totals[suffixes[state]] - lower, 0.0)
-        totals[state] = here + backoffs[state] * rest
-
-
-@njit(cache=True, nogil=True)
-def _draw(
-    first: IntArray,
-    tokens: TokenArray,
-    suffixes: TokenArray,
-    cumulative: FloatArray,
-    cumulative_lower: FloatArray,
-    backoffs: FloatArray,
-    totals: FloatArray,
-    states: IntArray,
-    uniforms: FloatArray,
-    drawn: TokenArray,
-    after: IntArray,
-) -> None:
-    for row in range(len(states)):
-        state = states[row]
-        target = uniforms[row] * totals[state]
-        begin, end = first[state], first[state + 1]
-        longer_begin, longer_end = 0, 0  # the row of the longer context, whose tokens are excluded
-        while state > 0:
-            mass = cumulative[end - 1] if end > begin else 0.0
-            if longer_end > longer_begin:
-                mass -= cumulative_lower[longer_end - 1]
-            if target < mass:
-                break
-            target = max(target - mass, 0.0) / backoffs[state]
-            longer_begin, longer_end = begin, end
-            state = suffixes[state]
-            begin, end = first[state], first[state + 1]
-        low, high = begin, end - 1
-        while low < high:
-            middle = (low + high) // 2
-            reached = cumulative[middle]
-            place = _upper_bound(tokens, longer_begin, longer_end, tokens[middle])
-            if place > longer_begin:
-                reached -= cumulative_lower[place - 1]
-            if reached > target:
-                high = middle
-            else:
-                low = middle + 1
-        drawn[row] = tokens[low]
-        while low >= len(first) - 1:
-            low = suffixes[low]
-        after[row] = low

@@ -14,13 +14,13 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.backoff import BackoffModel, Trace, with_ends
+from textassay.ngram.kernels_backoff import adjust, interpolate
 
 DiscountKind = Literal["modified", "single"]
 FloatArray = npt.NDArray[np.float64]
@@ -110,7 +110,8 @@ class NgramCounts:
         for number, level in enumerate(levels):
             adjusted = counts[number]
             if number + 1 < order:
-                adjusted = _adjust(adjusted, level.at_start, levels[number + 1].suffixes, counts[number + 1])
+                at_start = level.at_start.view(np.uint8)
+                adjusted = adjust(adjusted, at_start, levels[number + 1].suffixes, counts[number + 1])
             if number == 0:
                 adjusted = np.where(np.arange(self.n_types) == SOS, 0, adjusted)
             discount = estimate_discounts(adjusted, discounts)
@@ -118,7 +119,7 @@ class NgramCounts:
             backoff = np.ones(1 if number == 0 else len(levels[number - 1].tokens))
             prob = np.empty(len(adjusted))
             suffixes = level.tokens if number == 0 else level.suffixes
-            _interpolate(level.parents, adjusted, discount_by_count, suffixes, lower, backoff, prob)
+            interpolate(level.parents, adjusted, discount_by_count, suffixes, lower, backoff, prob)
             probs.append(prob)
             backoffs.append(backoff)
             estimated.append(discount)
@@ -208,38 +209,6 @@ def _counts_without(level: _Level, without: Collection[int]) -> IntArray:
         begin, end = level.bounds[group : group + 2]
         counts = counts - np.bincount(level.grams[begin:end], minlength=len(counts))
     return counts
-
-
-@njit(cache=True, nogil=True)
-def _adjust(counts, at_start, suffixes, longer_counts):  # type: ignore[no-untyped-def]
-    """Return raw counts of n-grams that start with <sos>, and for others the number of distinct preceding tokens."""
-    adjusted = np.zeros_like(counts)
-    for longer in range(len(suffixes)):
-        if longer_counts[longer] > 0:
-            adjusted[suffixes[longer]] += 1
-    for gram in range(len(counts)):
-        if at_start[gram]:
-            adjusted[gram] = counts[gram]
-    return adjusted
-
-
-@njit(cache=True, nogil=True)
-def _interpolate(parents, adjusted, off, suffixes, lower, backoffs, probs):  # type: ignore[no-untyped-def]
-    """Fill the back-off weights of the contexts (1 for unseen ones) and the probabilities of their n-grams."""
-    begin = 0
-    while begin < len(parents):
-        end, total, removed = begin, 0, 0.0
-        while end < len(parents) and parents[end] == parents[begin]:
-            total += adjusted[end]
-            removed += off[min(adjusted[end], 3)]
-            end += 1
-        if total > 0:
-            backoffs[parents[begin]] = removed / total
-        for gram in range(begin, end):
-            probs[gram] = backoffs[parents[begin]] * lower[suffixes[gram]]
-            if total > 0:
-                probs[gram] += (adjusted[gram] - off[min(adjusted[gram], 3)]) / total
-        begin = end
 
 
 def _trie(levels: Sequence[_Level], order: int, n_types: int) -> BackoffModel:

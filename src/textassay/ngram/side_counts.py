@@ -18,12 +18,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
-from textassay.ngram.index import NgramIndex, hashed, slot_of
+from textassay.ngram.index import NgramIndex
+from textassay.ngram.kernels_sides import count_sides, describe_sides, mark_rows, number_repeated
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -32,12 +31,9 @@ STRENGTHS = (1.0, 4.0)  # pseudo-counts that shrink a ratio to that of the short
 
 _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
-_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 1, 4, 7, 10  # columns of the first side; the row of the prefix comes first
-_EMPTY = 0  # row of the empty n-gram
+_COUNT, _BEFORE = 1, 7  # columns of the first side; the row of the prefix comes first
 _PER_ORDER = 6  # features for each order, besides those of `STRENGTHS`
 _FALLBACK_DISCOUNT = 0.5
-_SMALLEST_SHARE = 0.01  # lower limit of the expected share of a side
-TOKENS_AT_ONCE = 4  # probabilities of so many tokens are multiplied before a logarithm is taken
 
 Ids = npt.NDArray[np.int32]
 
@@ -87,7 +83,7 @@ class NgramTexts:
         firsts, prefixes = [_WIDTH], []
         for order, width in enumerate(widths, start=1):
             lowest = firsts[-2] if order > 1 else -1
-            prefixes.append(_number_repeated(tokens, offsets, longest, order, lowest, firsts[-1], width, _AT_ONCE))
+            prefixes.append(number_repeated(tokens, offsets, longest, order, lowest, firsts[-1], width, _AT_ONCE))
             firsts.append(_checked(firsts[-1] + len(prefixes[-1]) * width))
         return cls(longest, offsets, np.array(firsts), widths, tuple(prefixes), None)
 
@@ -142,7 +138,7 @@ class SideCounts:
     def count(self, rows: IntArray) -> None:
         """Count the texts `rows`, too."""
         texts = self.texts
-        _count_all(
+        count_sides(
             texts.longest, texts.offsets, texts.firsts, self.sides, rows, self.table, self._n_single, self._n_preceded
         )
         once = [self._n_preceded] * (texts.max_order - 1) + [self._n_single]
@@ -225,14 +221,14 @@ class SideCounts:
         """Describe those of `rows` that are `drawn`; texts of a group are adjacent and leave the counts together."""
         drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
         features = np.zeros((np.count_nonzero(drawn), self.texts.max_order * (_PER_ORDER + len(STRENGTHS))))
-        _describe(
+        describe_sides(
             longest,
-            read_only(offsets),  # of one kind: it is compiled once
+            offsets,
             self.texts.firsts,
             self.sides,
             rows,
             np.arange(len(rows)) if groups is None else groups,
-            drawn,
+            drawn.view(np.uint8),
             groups is not None,
             self.table,
             self.discounts,
@@ -252,167 +248,6 @@ def _discount(counts: npt.NDArray[np.int32], n_once: int) -> float:
     """Return the discount of n-grams of which `n_once`, beside those of `counts`, were counted once."""
     once, twice = int(np.count_nonzero(counts == 1)) + n_once, int(np.count_nonzero(counts == 2))
     return once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
-
-
-@njit(cache=True, nogil=True)
-def _new_grams(offsets, rows, n_levels):  # type: ignore[no-untyped-def]
-    longest_text = 1
-    for row in rows:
-        longest_text = max(longest_text, offsets[row + 1] - offsets[row])
-    return np.empty((n_levels, longest_text), dtype=np.int32)
-
-
-@njit(cache=True, nogil=True)
-def _read(longest, begin, end, firsts, table, grams):  # type: ignore[no-untyped-def]
-    """Fill `grams` with the rows of the n-grams that start at each token of a text, -1 for those without a row."""
-    for start in range(begin, end):
-        row = longest[start]
-        for level in range(len(grams) - 1, -1, -1):
-            if row < firsts[level]:
-                grams[level, start - begin] = -1
-            else:
-                grams[level, start - begin] = row
-                row = table[row]
-
-
-@njit(cache=True, nogil=True)
-def _add_text(grams, n_tokens, own_side, step, table, n_single, n_preceded):  # type: ignore[no-untyped-def]
-    """Add the n-grams of a text to its side and the pooled one (step 1) or subtract them (step -1)."""
-    for level in range(len(grams)):
-        for start in range(n_tokens - level):
-            gram = grams[level, start]
-            for side in (np.int64(own_side), _POOLED):
-                if gram < 0:  # it occurs nowhere else
-                    changes = True
-                    n_single[level, side] += step
-                    n_preceded[level, side] += step * (start > 0)
-                else:
-                    table[gram + _COUNT + side] += step
-                    changes = table[gram + _COUNT + side] == (1 if step == 1 else 0)  # it is new or gone
-                if level == 0:
-                    if start > 0:  # the first token is never predicted
-                        table[_EMPTY + _COUNT + side] += step
-                        if changes:
-                            table[_EMPTY + _FOLLOWERS + side] += step
-                elif changes:
-                    prefix, suffix = grams[level - 1, start], grams[level - 1, start + 1]
-                    middle = _EMPTY if level == 1 else grams[level - 2, start + 1]
-                    if prefix >= 0:
-                        table[prefix + _FOLLOWERS + side] += step
-                    if suffix >= 0:
-                        table[suffix + _BEFORE + side] += step
-                    if middle >= 0:
-                        table[middle + _AROUND + side] += step
-
-
-@njit(cache=True, nogil=True)
-def _count_all(longest, offsets, firsts, sides, rows, table, n_single, n_preceded):  # type: ignore[no-untyped-def]
-    grams = _new_grams(offsets, rows, len(firsts) - 1)
-    for row in rows:
-        begin, end = offsets[row], offsets[row + 1]
-        _read(longest, begin, end, firsts, table, grams)
-        _add_text(grams, end - begin, sides[row], np.int64(1), table, n_single, n_preceded)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
-def _describe(  # type: ignore[no-untyped-def]
-    longest, offsets, firsts, sides, rows, groups, drawn, take_out, table, discounts, strengths, uniform, features
-):
-    """Fill `features`, one row for each text that is drawn."""
-    grams = _new_grams(offsets, rows, len(firsts) - 1)
-    ignored = np.zeros((len(grams), _N_SIDES), dtype=np.int64)
-    products = np.ones(features.shape[1])
-    first, n_described = 0, 0
-    while first < len(rows):
-        last = first + 1
-        is_drawn = drawn[first]
-        while last < len(rows) and groups[last] == groups[first]:
-            is_drawn |= drawn[last]
-            last += 1
-        for step in (-1, 0, 1):
-            if not is_drawn or (step != 0 and not take_out):
-                continue
-            for place in range(first, last):
-                begin, end = offsets[rows[place]], offsets[rows[place] + 1]
-                if step != 0 or drawn[place]:
-                    _read(longest, begin, end, firsts, table, grams)
-                if step != 0:
-                    _add_text(grams, end - begin, sides[rows[place]], step, table, ignored, ignored)
-                elif drawn[place]:
-                    sums = features[n_described]
-                    _sum_tokens(grams, end - begin, table, discounts, strengths, uniform, products, sums)
-                    n_described += 1
-        first = last
-
-
-@njit(cache=True, nogil=True)
-def add_logs(products, sums):  # type: ignore[no-untyped-def]
-    """Add the logarithms of `products` to `sums`, and set them to 1."""
-    for column in range(len(sums)):
-        sums[column] += np.log(products[column])
-        products[column] = 1.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
-def _sum_tokens(grams, n_tokens, table, discounts, strengths, uniform, products, sums):  # type: ignore[no-untyped-def]
-    n_levels, n_strengths = len(grams), len(strengths)
-    width = _PER_ORDER + n_strengths
-    witten_bell, kneser_ney, over_pooled = np.empty(_N_SIDES), np.empty(_N_SIDES), np.empty(2)
-    ratios = np.empty(n_strengths)
-    for position in range(1, n_tokens):
-        witten_bell[:] = uniform
-        kneser_ney[:] = uniform
-        over_pooled[:] = uniform
-        ratios[:] = 1.0
-        for level in range(n_levels):
-            start = position - level
-            if start >= 0:
-                context = _EMPTY if level == 0 else grams[level - 1, start]
-                lower = kneser_ney[_POOLED]
-                over_pooled[:] = lower
-                # a context that occurs in this text alone is as unknown as one without a row
-                if context >= 0 and table[context + _COUNT + _POOLED] > 0:
-                    gram = grams[level, start]
-                    raw = start == 0 or level == n_levels - 1
-                    for side in range(_N_SIDES):
-                        n_context = table[context + _COUNT + side]
-                        if n_context == 0:
-                            continue
-                        n_gram = table[gram + _COUNT + side] if gram >= 0 else 0
-                        n_followers = table[context + _FOLLOWERS + side]
-                        witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
-                        off = discounts[side, level]
-                        if side < _POOLED:
-                            over_pooled[side] = (max(n_gram - off, 0.0) + off * n_followers * lower) / n_context
-                        if not raw:
-                            n_context = table[context + _AROUND + side]
-                            n_gram = table[gram + _BEFORE + side] if gram >= 0 else 0
-                        if n_context > 0:
-                            left = min(off * n_followers, float(n_context))
-                            kneser_ney[side] = (max(n_gram - off, 0.0) + left * kneser_ney[side]) / n_context
-                    n_real, n_generated = table[context + _COUNT] + 1.0, table[context + _COUNT + 1] + 1.0
-                    real, generated = 0, 0
-                    if gram >= 0:
-                        real, generated = table[gram + _COUNT], table[gram + _COUNT + 1]
-                    for which in range(n_strengths):
-                        share = n_real * ratios[which] / (n_real * ratios[which] + n_generated)
-                        share = min(max(share, _SMALLEST_SHARE), 1.0 - _SMALLEST_SHARE)
-                        ratios[which] = (
-                            (real + strengths[which] * share)
-                            / (generated + strengths[which] * (1.0 - share))
-                            * (n_generated / n_real)
-                        )
-            column = level * width
-            products[column] *= witten_bell[0] / witten_bell[1]
-            for side in range(_N_SIDES):
-                products[column + 1 + side] *= kneser_ney[side]
-            for side in range(2):
-                products[column + 4 + side] *= over_pooled[side]
-            for which in range(n_strengths):
-                products[column + _PER_ORDER + which] *= ratios[which]
-        if position % TOKENS_AT_ONCE == 0:
-            add_logs(products, sums)
-    add_logs(products, sums)
 
 
 def _widths(max_order: int) -> tuple[int, ...]:
@@ -439,56 +274,5 @@ def _row(ids: Ids, first: int, width: int) -> Ids:
 def _rows(index: NgramIndex, corpus: Corpus, firsts: IntArray, widths: Sequence[int]) -> Ids:
     longest = np.full(len(corpus.tokens), -1, dtype=np.int32)
     for ids, first, width in zip(index.all_ids(corpus), firsts[:-1].tolist(), widths, strict=True):
-        _mark(ids, first, width, longest)
+        mark_rows(ids, first, width, longest)
     return longest
-
-
-@njit(cache=True, nogil=True)
-def _mark(ids, first, width, longest):  # type: ignore[no-untyped-def]
-    """Write the rows of the n-grams of one order over those of shorter ones."""
-    for start in range(len(ids)):
-        if ids[start] >= 0:
-            longest[start] = first + np.int64(ids[start]) * width
-
-
-@njit(cache=True, nogil=True)
-def _number_repeated(tokens, offsets, longest, order, lowest, first, width, at_once):  # type: ignore[no-untyped-def]
-    """Write over `longest` the rows of n-grams of `order` that occur at least twice; return the rows of their prefixes.
-
-    In `longest` are the rows of shorter n-grams, those of order - 1 from `lowest` on. An n-gram of which a part occurs
-    once occurs once, too. Rows of `order` begin at `first`.
-    """
-    n_candidates = 0
-    for text in range(len(offsets) - 1):
-        for start in range(offsets[text], offsets[text + 1] - order + 1):
-            n_candidates += longest[start] >= lowest and (order == 1 or longest[start + 1] >= lowest)
-    n_parts = n_candidates // at_once + 1
-    size = 2
-    while size < 2 * (n_candidates // n_parts + 1):
-        size *= 2
-    keys, values = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32)
-    prefixes = np.empty(n_candidates // 2 + 1, dtype=np.int32)
-    n_ngrams = 0
-    for part in range(n_parts):
-        keys[:] = -1
-        for text in range(len(offsets) - 1):
-            for start in range(offsets[text], offsets[text + 1] - order + 1):
-                prefix = longest[start]
-                if prefix < lowest or prefix >= first or (order > 1 and longest[start + 1] < lowest):
-                    continue  # of a part before this one, or it occurs once
-                key = (np.int64(prefix + 1) << 32) | np.int64(tokens[start + order - 1])
-                if n_parts > 1 and np.int64(hashed(key) >> np.uint64(40)) % n_parts != part:
-                    continue
-                slot = slot_of(keys, key)
-                if keys[slot] != key:
-                    keys[slot] = key
-                    values[slot] = -start - 2  # where it is, until it is seen again
-                    continue
-                if values[slot] < 0:
-                    prefixes[n_ngrams] = prefix
-                    row = first + np.int64(n_ngrams) * width
-                    longest[-values[slot] - 2] = row
-                    values[slot] = row
-                    n_ngrams += 1
-                longest[start] = values[slot]
-    return prefixes[:n_ngrams].copy()

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
-from textassay.ngram.side_counts import TOKENS_AT_ONCE, add_logs
+from textassay.ngram.kernels_sides import count_skips, count_tokens, describe_skips
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -31,10 +30,8 @@ PATTERNS = ((2,), (3,), (4,), (3, 2))
 SKIP_PATTERNS_LABEL = f"skip-grams {', '.join('+'.join(map(str, places)) for places in PATTERNS)} back"
 
 _N_SIDES = 3  # real, generated, pooled
-_POOLED = 2
 _UNKNOWN, _OUTSIDE = -1, -2  # never counted; the pattern extends beyond the start of the text
 _FALLBACK_DISCOUNT = 0.5
-_FOLLOWERS = 3  # column of the first side, after the occurrences of contexts
 
 
 @dataclass(frozen=True)
@@ -115,10 +112,12 @@ class SkipCounts:
     def count(self, rows: IntArray) -> None:
         """Count the texts `rows`, too."""
         texts = self.texts.texts
-        _count_tokens(texts.tokens, texts.offsets, rows, self.unigrams)
+        count_tokens(texts.tokens, texts.offsets, rows, self.unigrams)
         for number, pattern in enumerate(self.texts.patterns):
             tables = self.contexts[number], self.grams[number]
-            _count(pattern.contexts, pattern.grams, texts.offsets, self.sides, rows, *tables, self._n_single[number])
+            count_skips(
+                pattern.contexts, pattern.grams, texts.offsets, self.sides, rows, *tables, self._n_single[number]
+            )
             for side in range(_N_SIDES):
                 of_side = self.grams[number][:, side]
                 once = int(np.count_nonzero(of_side == 1)) + int(self._n_single[number, side])
@@ -181,7 +180,7 @@ class SkipCounts:
         drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
         features = np.zeros((np.count_nonzero(drawn), len(self.names)))
         for number, (contexts, grams) in enumerate(numbers):
-            _describe(
+            describe_skips(
                 texts.tokens,
                 contexts,
                 grams,
@@ -189,7 +188,7 @@ class SkipCounts:
                 self.sides,
                 rows,
                 np.arange(len(rows)) if groups is None else groups,
-                drawn,
+                drawn.view(np.uint8),
                 groups is not None,
                 self.contexts[number],
                 self.grams[number],
@@ -197,7 +196,8 @@ class SkipCounts:
                 int(self.unigrams.sum()),
                 int(np.count_nonzero(self.unigrams)),
                 self.discounts[number],
-                features[:, 4 * number : 4 * number + 4],
+                features,
+                4 * number,
             )
         return features
 
@@ -263,104 +263,3 @@ def _looked_up(corpus: Corpus, pattern: _Pattern, n_types: int) -> tuple[Ids, Id
     contexts, grams = _keys(corpus, pattern.distances, n_types, pattern.keys.pairs)
     found = _places(pattern.keys.contexts, contexts), _places(pattern.keys.grams, grams)
     return found[0].astype(np.int32), found[1].astype(np.int32)
-
-
-@njit(cache=True, nogil=True)
-def _count_tokens(tokens, offsets, rows, unigrams):  # type: ignore[no-untyped-def]
-    for row in rows:
-        for place in range(offsets[row], offsets[row + 1]):
-            unigrams[tokens[place]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _count(contexts, grams, offsets, sides, rows, of_context, of_gram, n_single):  # type: ignore[no-untyped-def]
-    for row in rows:
-        for place in range(offsets[row], offsets[row + 1]):
-            context, gram = contexts[place], grams[place]
-            if context == _OUTSIDE:
-                continue
-            for side in (np.int64(sides[row]), _POOLED):
-                if gram < 0:  # it occurs nowhere else
-                    n_single[side] += 1
-                else:
-                    of_gram[gram, side] += 1
-                if context >= 0:
-                    of_context[context, side] += 1
-                    if gram < 0 or of_gram[gram, side] == 1:
-                        of_context[context, _FOLLOWERS + side] += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
-def _describe(  # type: ignore[no-untyped-def]
-    tokens,
-    contexts,
-    grams,
-    offsets,
-    sides,
-    rows,
-    groups,
-    drawn,
-    take_out,
-    of_context,
-    of_gram,
-    unigrams,
-    n_tokens,
-    n_known,
-    discounts,
-    features,
-):
-    """Fill `features`, one row for each text of `rows` that is drawn; texts of a group are adjacent."""
-    products = np.ones(_N_SIDES + 1)
-    begin, n_described = 0, 0
-    while begin < len(rows):
-        end = begin + 1
-        is_drawn = drawn[begin]
-        while end < len(rows) and groups[end] == groups[begin]:
-            is_drawn |= drawn[end]
-            end += 1
-        for step in (-1, 0, 1):
-            if not is_drawn or (step != 0 and not take_out):
-                continue
-            for number in range(begin, end):
-                if step == 0 and not drawn[number]:
-                    continue
-                row = rows[number]
-                for place in range(offsets[row], offsets[row + 1]):
-                    context, gram, token = contexts[place], grams[place], tokens[place]
-                    if step != 0:
-                        unigrams[token] += step
-                        n_tokens += step
-                        if context == _OUTSIDE:
-                            continue
-                        for side in (np.int64(sides[row]), _POOLED):
-                            changes = True
-                            if gram >= 0:
-                                of_gram[gram, side] += step
-                                changes = of_gram[gram, side] == (1 if step == 1 else 0)
-                            if context >= 0:
-                                of_context[context, side] += step
-                                if changes:
-                                    of_context[context, _FOLLOWERS + side] += step
-                        continue
-                    if (place - offsets[row]) % TOKENS_AT_ONCE == 0:
-                        add_logs(products, features[n_described])
-                    if context < 0 or of_context[context, _POOLED] == 0:
-                        continue
-                    frequency = (unigrams[token] + 1.0) / (n_tokens + n_known)
-                    for side in range(_N_SIDES):
-                        if of_context[context, side] > 0:
-                            n_gram = of_gram[gram, side] if gram >= 0 else 0
-                            gain = max(n_gram - discounts[side], 0.0)
-                            left = discounts[side] * of_context[context, _FOLLOWERS + side]
-                            products[side] *= (gain / frequency + left) / of_context[context, side]
-                    n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
-                    share = n_real / (n_real + n_generated)
-                    real, generated = 0, 0
-                    if gram >= 0:
-                        real, generated = of_gram[gram, 0], of_gram[gram, 1]
-                    ratio = (real + share) / (generated + 1.0 - share) * (n_generated / n_real)
-                    products[_N_SIDES] *= ratio
-                if step == 0:
-                    add_logs(products, features[n_described])
-                    n_described += 1
-        begin = end
