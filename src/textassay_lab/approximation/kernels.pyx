@@ -8,7 +8,7 @@ import numpy as np
 
 
 def rule_sums(const int32_t[:, :] drawn, Py_ssize_t n_types, Py_ssize_t alpha, const double[:, :] probs):
-    """Compute `rule_of_draws` in one pass over the draws of each position; `probs`: of shape (0, n_types) if unknown."""
+    """Compute `rule_of_draws` in one pass over the draws of each position; `probs`: shape (0, n_types) if unknown."""
     cdef Py_ssize_t n_steps = drawn.shape[1] // alpha, row, step, number, kind
     totals_of = np.zeros((2, n_steps))
     cdef double[:, ::1] totals = totals_of

@@ -120,7 +120,7 @@ cdef extern from *:
         return total;
     }
 
-    /* Write three sums over `n` words: of |p - q|, of the terms of twice the Jensen-Shannon divergence, of those of KL. */
+    /* Write the sums over `n` words of |p - q|, of twice the Jensen-Shannon divergence, and of KL(oracle || model). */
     FOR_EACH_WIDTH
     static void fill_sums(const float *restrict model, const float *restrict oracle, const float *restrict here,
                           const float *restrict there, float norm, float oracle_norm, float scale, float oracle_scale,
