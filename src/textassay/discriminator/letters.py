@@ -19,7 +19,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
@@ -27,6 +26,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.structure import is_cut
 from textassay.corpus.tokenizer import join_tokens
+from textassay.discriminator import kernels
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -43,7 +43,6 @@ Rows = tuple[csr_matrix, npt.NDArray[np.bool_]]  # counts of texts, and which of
 
 N_SLOTS = 1 << 16
 _TOLERANCE = 0.1
-_EDGE = 1  # the code of both ends; that of a character is its code point and 2
 
 
 @dataclass(eq=False, kw_only=True)
@@ -133,37 +132,12 @@ def count_characters(corpus: Corpus, max_order: int) -> csr_matrix:
         lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
         most = max_order * int((lengths + 2).sum())
         of_block = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(len(lengths), np.int64)
-        n = _count(codes, lengths, max_order, table, *of_block)
+        n = kernels.count_characters(codes, lengths, max_order, table, *of_block)
         slots.append(of_block[0][:n].copy())
         counts.append(of_block[1][:n].copy())
         sizes.append(of_block[2])
     offsets = np.cumsum(np.concatenate(sizes))
     return csr_matrix((np.concatenate(counts), np.concatenate(slots), offsets), shape=(len(corpus), N_SLOTS))
-
-
-@njit(cache=True, nogil=True)
-def _count(codes, lengths, max_order, table, slots, counts, sizes):  # type: ignore[no-untyped-def]
-    """Fill the slots of each text, in order of appearance, their counts and their number; return how many in all."""
-    n, first = 0, 0
-    for text in range(len(lengths)):
-        begin, length = n, lengths[text]
-        for place in range(-1, length + 1):
-            key = np.uint64(0)
-            for at in range(place, min(place + max_order, length + 1)):
-                code = np.uint64(codes[first + at]) + np.uint64(2) if 0 <= at < length else np.uint64(_EDGE)
-                key = (key ^ code) * np.uint64(0x9E3779B97F4A7C15)
-                key ^= key >> np.uint64(32)
-                slot = np.int64(key & np.uint64(N_SLOTS - 1))
-                if table[slot] == 0:
-                    slots[n] = slot
-                    n += 1
-                table[slot] += 1
-        for entry in range(begin, n):
-            counts[entry] = table[slots[entry]]
-            table[slots[entry]] = 0
-        sizes[text] = n - begin
-        first += length
-    return n
 
 
 def _importance(counts: csr_matrix, is_real: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
@@ -176,19 +150,8 @@ def _importance(counts: csr_matrix, is_real: npt.NDArray[np.bool_]) -> npt.NDArr
 def _weighted(counts: csr_matrix, importance: npt.NDArray[np.float32]) -> csr_matrix:
     """Return rows of length 1: square roots of counts times the importance of slots."""
     data = np.empty_like(counts.data)
-    _weigh(counts.data, counts.indices, counts.indptr, importance, data)
+    kernels.weigh(counts.data, counts.indices, counts.indptr, importance, data)
     return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
-
-
-@njit(cache=True, nogil=True)
-def _weigh(counts, slots, offsets, importance, data):  # type: ignore[no-untyped-def]
-    for row in range(len(offsets) - 1):
-        squares = 0.0
-        for entry in range(offsets[row], offsets[row + 1]):
-            data[entry] = np.sqrt(counts[entry]) * importance[slots[entry]]
-            squares += data[entry] * data[entry]
-        for entry in range(offsets[row], offsets[row + 1]):
-            data[entry] /= np.sqrt(squares)
 
 
 def _prob_real(rows: csr_matrix, theta: FloatArray) -> FloatArray:

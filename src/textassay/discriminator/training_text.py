@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS, UNK
+from textassay.discriminator.kernels import count_absent
 from textassay.ngram.backoff import BackoffModel, with_ends
 from textassay.ngram.kneser_ney import count_ngrams
 
@@ -68,7 +68,7 @@ class TrainingText:
             for model in self.models[:-1]
         ]
         depths = _depths(self.models[-1])[self.models[-1].trace(tokens, offsets).nodes]
-        columns += list(_absent(depths, offsets))
+        columns += list(count_absent(depths, offsets, _LONGEST))
         values = np.stack(columns, axis=1)
         return replace(corpus, columns={**corpus.columns, COLUMN: values})
 
@@ -99,22 +99,3 @@ def _depths(model: BackoffModel) -> npt.NDArray[np.int8]:
     while starts[-1] < len(model.first) - 1:
         starts.append(int(model.first[starts[-1]]))
     return np.repeat(np.arange(len(starts), dtype=np.int8), np.diff([*starts, len(model.tokens)]))
-
-
-@njit(cache=True, nogil=True)
-def _absent(depths, offsets):  # type: ignore[no-untyped-def]
-    """Return the counts of n-grams of 2 to `_LONGEST` tokens that are new, and the longest run of known ones."""
-    n = len(offsets) - 1
-    absent = np.zeros((_LONGEST, n))
-    for text in range(n):
-        run = longest = 0
-        for place in range(offsets[text], offsets[text + 1]):
-            known = depths[place]
-            whole = min(_LONGEST, place - offsets[text] + 2)  # with <sos>
-            for length in range(2, whole + 1):
-                if known < length:
-                    absent[length - 2, text] += 1
-            run = run + 1 if known >= whole else 0
-            longest = max(longest, run)
-        absent[_LONGEST - 1, text] = longest
-    return absent

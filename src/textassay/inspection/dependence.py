@@ -28,7 +28,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, stdtr
@@ -49,6 +48,7 @@ from textassay.inspection.grouping import (
     largest_share,
     side_by_side,
 )
+from textassay.inspection.kernels import pairs_of_new_groups
 from textassay.inspection.within import (
     MOST_EXAMINED,
     RUNS,
@@ -390,7 +390,7 @@ class Tested:
         overall, tests = float(crosses.mean()), []
         if groups is not None:
             tests.append(_of_all_pairs(crosses, groups[ones], groups[others]))
-            crosses = crosses[_of_new_groups(groups[ones], groups[others], int(groups.max()) + 1)]
+            crosses = crosses[pairs_of_new_groups(groups[ones], groups[others], int(groups.max()) + 1)]
         n_all, n = len(crosses), min(_FEWEST_PAIRS, len(crosses))
         while n:
             count = int(np.count_nonzero(crosses[:n]))
@@ -432,17 +432,6 @@ def _of_all_pairs(crosses: npt.NDArray[np.bool_], ones: IntArray, others: IntArr
     spread = math.sqrt(float(np.sum(sums**2)))
     p_value = float(stdtr(len(sums) - 1, -float(sums.sum()) / spread)) if len(sums) > 1 and spread else 1.0
     return CrossingTest(len(crosses), int(np.count_nonzero(crosses)), p_value)
-
-
-@numba.njit(cache=True)
-def _of_new_groups(ones, others, n_groups):  # type: ignore[no-untyped-def]
-    """Return which pairs are of groups that no pair before has, a mask of shape (n_pairs,)."""
-    taken, kept = np.zeros(n_groups, dtype=np.bool_), np.zeros(len(ones), dtype=np.bool_)
-    for pair in range(len(ones)):
-        kept[pair] = not (taken[ones[pair]] or taken[others[pair]])
-        if kept[pair]:
-            taken[ones[pair]] = taken[others[pair]] = True
-    return kept
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,12 @@ are what links connect.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
 from textassay.execution.threads import parallel_map
+from textassay.inspection.kernels import cosines_of_pairs, search_nearest
 from textassay.inspection.sentence_keys import sentence_keys
 
 IntArray = npt.NDArray[np.int64]
@@ -90,12 +89,12 @@ class Vectors:
         n = len(self)
         places = np.full((n, k), NONE, dtype=np.int32)
         cosines = np.zeros((n, k), dtype=np.float32)
-        own = read_only(np.arange(n) if groups is None else groups)  # of one kind: it is compiled once
+        own = np.arange(n) if groups is None else groups
 
         def search(first: int) -> None:
             arrays = (self.starts, self.features, self.weights)
             postings = (self.posting_starts, self.posting_texts, self.posting_weights)
-            _search(*arrays, *postings, own, first, min(n, first + _TEXTS_AT_ONCE), places, cosines)
+            search_nearest(*arrays, *postings, own, first, min(n, first + _TEXTS_AT_ONCE), places, cosines)
 
         parallel_map(search, range(0, n, _TEXTS_AT_ONCE))
         return places, cosines.astype(np.float64)
@@ -103,7 +102,7 @@ class Vectors:
     def cosines(self, ones: IntArray, others: IntArray) -> FloatArray:
         """Return the cosines of pairs of texts, over all features, shape (n_pairs,)."""
         arrays = self.starts, self.features, self.weights, ones.astype(np.int64), others.astype(np.int64)
-        return np.asarray(_cosines(*arrays), dtype=np.float64)
+        return np.asarray(cosines_of_pairs(*arrays), dtype=np.float64)
 
 
 def _most_texts(n_having: IntArray) -> int:
@@ -112,70 +111,6 @@ def _most_texts(n_having: IntArray) -> int:
     n_products = np.cumsum(n_features * sizes.astype(np.float64) ** 2)
     few_enough = sizes[n_products <= _MOST_PRODUCTS]
     return max(_LEAST_TEXTS, int(few_enough[-1]) if len(few_enough) else 0)
-
-
-@numba.njit(cache=True, nogil=True)
-def _search(  # type: ignore[no-untyped-def]
-    starts, features, weights, posting_starts, posting_texts, posting_weights, groups, first, last, places, cosines
-):
-    n, k = len(starts) - 1, places.shape[1]
-    sums = np.zeros(n, dtype=np.float32)
-    reached = np.empty(n, dtype=np.int32)
-    for text in range(first, last):
-        n_reached = 0
-        for entry in range(starts[text], starts[text + 1]):
-            feature, weight = features[entry], weights[entry]
-            for posting in range(posting_starts[feature], posting_starts[feature + 1]):
-                other = posting_texts[posting]
-                if sums[other] == 0:
-                    reached[n_reached] = other
-                    n_reached += 1
-                sums[other] += weight * posting_weights[posting]
-        for number in range(n_reached):
-            other = reached[number]
-            cosine = sums[other]
-            sums[other] = 0
-            if other == text or groups[other] == groups[text]:
-                continue
-            place = k
-            while place > 0 and _is_nearer(cosine, text, other, cosines[text, place - 1], places[text, place - 1]):
-                place -= 1
-            if place < k:
-                for lower in range(k - 1, place, -1):
-                    places[text, lower] = places[text, lower - 1]
-                    cosines[text, lower] = cosines[text, lower - 1]
-                places[text, place] = other
-                cosines[text, place] = cosine
-
-
-@numba.njit(cache=True, nogil=True)
-def _cosines(starts, features, weights, ones, others):  # type: ignore[no-untyped-def]
-    cosines = np.zeros(len(ones))
-    for pair in range(len(ones)):
-        here, there = starts[ones[pair]], starts[others[pair]]
-        ends = starts[ones[pair] + 1], starts[others[pair] + 1]
-        while here < ends[0] and there < ends[1]:
-            if features[here] == features[there]:
-                cosines[pair] += weights[here] * weights[there]
-            here, there = here + (features[here] <= features[there]), there + (features[there] <= features[here])
-    return cosines
-
-
-@numba.njit(cache=True, nogil=True)
-def _is_nearer(cosine, text, other, best_cosine, best):  # type: ignore[no-untyped-def]
-    """Return whether `other` is nearer to `text` than `best`; what differs by rounding alone is equally near."""
-    if best < 0 or cosine > best_cosine + 1e-5:
-        return True
-    return cosine >= best_cosine - 1e-5 and _lot(text, other) > _lot(text, best)
-
-
-@numba.njit(cache=True, nogil=True)
-def _lot(one, other):  # type: ignore[no-untyped-def]
-    """Return a random number of two texts, in either order."""
-    low, high = np.uint64(min(one, other)), np.uint64(max(one, other))
-    mixed = (low << np.uint64(32) | high) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
 
 
 def connected(links: Iterable[IntArray], n: int) -> IntArray:

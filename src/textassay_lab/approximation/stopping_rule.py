@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.errors import OptionError
 from textassay.estimate import json_ready
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
+from textassay_lab.approximation.kernels import rule_sums
 from textassay_lab.approximation.reference_windows import ReferenceWindows
 from textassay_lab.approximation.steppable import NoiseDriven, WindowStepper, next_token_probs
 from textassay_lab.approximation.token_counts import Mode, Progress
+from textassay_lab.generator.kernels import tokens_of_draws
 from textassay_lab.generator.next_words import model_vocabulary
 
 FloatArray = npt.NDArray[np.float64]
@@ -159,12 +160,13 @@ def rule_of_draws(
     n_types). Column k is for ``N = (k + 1) alpha``; the first difference is 0, since no mean precedes it.
     """
     known_probs = np.empty((0, n_types)) if probs is None else probs
-    return np.asarray(_differences(drawn, n_types, alpha, known_probs), dtype=np.float64)
+    return np.asarray(rule_sums(drawn, n_types, alpha, known_probs), dtype=np.float64)
 
 
 def _of_softmax(probs: FloatArray, n: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
     """Return n draws from each row of probabilities, (R, V), shape (R, n)."""
-    return np.asarray(_invert(np.cumsum(probs, axis=1), rng.random((len(probs), n))), dtype=np.int32)
+    draws = rng.random((len(probs), n))
+    return np.asarray(tokens_of_draws(np.cumsum(probs, axis=1), np.arange(len(probs)), draws), dtype=np.int32)
 
 
 def _of_steps(
@@ -200,41 +202,3 @@ def _soft_row(
             change = np.abs(total / (alpha * (step + 1)) - previous / (alpha * step))
             differences[step] = change.max(axis=1).sum()
     return differences
-
-
-@njit(cache=True, nogil=True)
-def _invert(bounds, draws):  # type: ignore[no-untyped-def]
-    """Return the token of each uniform draw, shape (R, n), by the cumulative probabilities of its row, shape (R, V)."""
-    tokens = np.empty(draws.shape, dtype=np.int32)
-    for row in range(len(bounds)):
-        sums = bounds[row]
-        last = np.searchsorted(sums, sums[-1])
-        for number in range(draws.shape[1]):
-            tokens[row, number] = min(np.searchsorted(sums, draws[row, number] * sums[-1], side="right"), last)
-    return tokens
-
-
-@njit(cache=True, nogil=True)
-def _differences(drawn, n_types, alpha, probs):  # type: ignore[no-untyped-def]
-    """Compute `rule_of_draws` in one pass over the draws of each position."""
-    n_steps = drawn.shape[1] // alpha
-    totals = np.zeros((2, n_steps))
-    counts = np.empty(n_types, dtype=np.int64)
-    previous = np.empty(n_types, dtype=np.int64)
-    for row in range(len(drawn)):
-        counts[:] = 0
-        for step in range(n_steps):
-            previous[:] = counts
-            for number in range(step * alpha, (step + 1) * alpha):
-                counts[drawn[row, number]] += 1
-            now, then = alpha * (step + 1), max(alpha * step, 1)
-            change, error = 0.0, 0.0
-            for kind in range(n_types):
-                share = counts[kind] / now
-                change = max(change, abs(share - previous[kind] / then))
-                if len(probs) > 0:
-                    error = max(error, abs(share - probs[row, kind]))
-            if step > 0:
-                totals[0, step] += change
-            totals[1, step] += error
-    return totals

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, UNK
@@ -24,6 +23,7 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import LanguageModel, check_sample
 from textassay.seeding import stream, uniforms
+from textassay_lab.generator.kernels import tokens_of_draws
 from textassay_lab.generator.next_words import Ends, check_ends, model_vocabulary, next_rows, reads_in_batches
 
 IntArray = npt.NDArray[np.int64]
@@ -217,10 +217,10 @@ def continue_prefixes(
         numbers = open_ended[start : start + together]
         for position in range(length, rows.shape[1]):
             scores, which = next_rows(model, rows[numbers, :position], ends=ends, temperature=temperature)
-            bounds = np.cumsum(np.exp(scores), axis=1)
-            if np.isnan(bounds[:, -1]).any():
+            sums = np.cumsum(np.exp(scores), axis=1, dtype=np.float64)
+            if np.isnan(sums[:, -1]).any():
                 raise InputError(f"{model.name}: nothing but the end can follow {position} tokens")
-            drawn = _invert(bounds, which, uniforms(key, numbers, position))
+            drawn = tokens_of_draws(sums, which, uniforms(key, numbers, position)[:, None])[:, 0]
             rows[numbers, position] = drawn
             numbers = numbers[drawn != EOS]
             if len(numbers) == 0:
@@ -245,15 +245,3 @@ def check_prefixes(prefixes: IntArray, n_types: int, *, ends: Ends) -> None:
         raise InputError("a prefix holds the end of a sentence: that needs ends='absorbing'")
     if (ended[:, :-1] & ~ended[:, 1:]).any():
         raise InputError("a prefix goes on after the end of its sentence")
-
-
-@njit(cache=True, nogil=True)
-def _invert(bounds, which, draws):  # type: ignore[no-untyped-def]
-    """Return the word that each uniform draw stands for; row ``which[i]`` of `bounds` holds running sums."""
-    words = np.empty(len(which), dtype=np.int64)
-    for number in range(len(which)):
-        row = bounds[which[number]]
-        word = np.searchsorted(row, draws[number] * row[-1], side="right")
-        last = np.searchsorted(row, row[-1])  # the last word that can be drawn, where rounding leaves nothing
-        words[number] = min(word, last)
-    return words

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from numba import njit
 from torch import Tensor, nn
 
 from textassay_lab.generator.lstm_model import LstmLayer
 from textassay_lab.generator.module import Network, dropped
 from textassay_lab.judges.cnn import L2
+from textassay_lab.judges.kernels import pool, spread
 from textassay_lab.judges.network import N_PADS, PAD, Sentences
 from textassay_lab.judges.ngram_network import CountedSentences
 
@@ -125,8 +125,9 @@ class _LookUp(torch.autograd.Function):
     ) -> Tensor:
         pooled = np.empty((len(offsets) - 1, sum(counts.values())), dtype=np.float32)
         where = np.empty(pooled.shape, dtype=np.int32)
-        for window, (column, filters) in _layout(counts).items():
-            _pool(table.detach().numpy()[:, column:], words, offsets, window, pooled[:, filters], where[:, filters])
+        numbers = table.detach().numpy()
+        for window, (column, first, n_filters) in _layout(counts).items():
+            pool(numbers, column, words, offsets, window, pooled, where, first, n_filters)
         ctx.table_shape, ctx.words, ctx.where, ctx.counts = table.shape, words, where, counts
         return torch.from_numpy(pooled)
 
@@ -134,8 +135,8 @@ class _LookUp(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         table = np.zeros(ctx.table_shape, dtype=np.float32)
         gradient = gradients[0].contiguous().numpy()
-        for window, (column, filters) in _layout(ctx.counts).items():
-            _spread(gradient[:, filters], ctx.words, ctx.where[:, filters], window, table[:, column:])
+        for window, (column, first, n_filters) in _layout(ctx.counts).items():
+            spread(gradient, ctx.words, ctx.where, first, n_filters, window, table, column)
         return torch.from_numpy(table), None, None, None
 
 
@@ -348,50 +349,10 @@ def _token_inputs(counts: Tensor) -> Tensor:
     return torch.cat([logs.flatten(2), contrast, *only, before], 2)
 
 
-def _layout(counts: Mapping[int, int]) -> dict[int, tuple[int, slice]]:
-    """Return, for each window, its first column in the table and its columns among the filters."""
+def _layout(counts: Mapping[int, int]) -> dict[int, tuple[int, int, int]]:
+    """Return, for each window, its first column in the table, its first filter and how many it has."""
     layout, column, first = {}, 0, 0
     for window, n_filters in counts.items():
-        layout[window] = (column, slice(first, first + n_filters))
+        layout[window] = (column, first, n_filters)
         column, first = column + window * n_filters, first + n_filters
     return layout
-
-
-@njit(cache=True, nogil=True)
-def _pool(table, words, offsets, window, pooled, where):  # type: ignore[no-untyped-def]
-    """Fill `pooled` with the largest sum over the windows of each sentence, `where` with the start of that window."""
-    n_filters = pooled.shape[1]
-    total = np.empty(n_filters, dtype=np.float32)
-    best = np.empty(n_filters, dtype=np.float32)
-    start = np.empty(n_filters, dtype=np.int32)
-    for sentence in range(len(offsets) - 1):
-        best[:] = -np.inf
-        start[:] = offsets[sentence]
-        for position in range(offsets[sentence], offsets[sentence + 1] - window + 1):
-            row = table[words[position]]
-            for column in range(n_filters):
-                total[column] = row[column]
-            for shift in range(1, window):
-                row = table[words[position + shift]][shift * n_filters : (shift + 1) * n_filters]
-                for column in range(n_filters):
-                    total[column] += row[column]
-            here = np.int32(position)
-            for column in range(n_filters):
-                larger = total[column] > best[column]
-                best[column] = total[column] if larger else best[column]
-                start[column] = here if larger else start[column]
-        pooled[sentence] = best
-        where[sentence] = start
-
-
-@njit(cache=True, nogil=True)
-def _spread(gradient, words, where, window, table):  # type: ignore[no-untyped-def]
-    """Add each sentence's gradient to the rows of the window that was largest."""
-    n_filters = gradient.shape[1]
-    for sentence in range(gradient.shape[0]):
-        for column in range(n_filters):
-            value = gradient[sentence, column]
-            if value != 0:
-                position = where[sentence, column]
-                for shift in range(window):
-                    table[words[position + shift], shift * n_filters + column] += value
