@@ -42,7 +42,9 @@ def reproduction_document(reproduction: Reproduction) -> Document:
     figures = reproduction.figures
     sections = [_findings(reproduction.findings, sum(reproduction.seconds.values()))] if reproduction.findings else []
     sections += [section("Figures", *figures)] if figures else []
-    sections.append(section("Tables, beside the published ones", *map(_table, reproduction.tables)))
+    printed = [table for table in reproduction.tables if any(cell.published is not None for cell in table.cells)]
+    of_tables = [_table_of_tables(printed)] if len(printed) > 1 else []
+    sections.append(section("Tables, beside the published ones", *of_tables, *map(_table, reproduction.tables)))
     sections += [switching_section(samples, f"Samples: {title}") for title, samples in reproduction.samples.items()]
     if reproduction.seconds:
         times = {**reproduction.seconds, "all": sum(reproduction.seconds.values())}
@@ -140,6 +142,25 @@ def finding_numbers(finding: CheckedFinding) -> str:
     ]
     more = len(shown) - _FEW
     return "; ".join(shown[:_FEW]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _table_of_tables(tables: Sequence[ReproducedTable]) -> Table:
+    """Return how much of each published table was measured, or computed again, and how often ours agrees."""
+    rows: list[list[str | Cell]] = []
+    for table in tables:
+        printed = [cell for cell in table.cells if cell.published is not None]
+        both = [cell for cell in printed if cell.ours is not None]
+        sure = [cell for cell in both if cell.low is not None and cell.high is not None]
+        inside = [cell for cell in sure if _holds_printed(cell)]
+        counts = [number_cell(len(cells), 0) for cells in (printed, both, sure)]
+        rows.append([f"{table.id}{', from printed values' if table.recomputed else ''}", *counts, f"{len(inside)}"])
+    columns = ("table", "cells printed", "of which ours", "with an interval", "that holds the printed value")
+    return Table.of("tables", columns, rows, title="How much of each table is here")
+
+
+def _holds_printed(cell: Reproduced) -> bool:
+    """Return whether the interval of ours holds the published value."""
+    return None not in (cell.low, cell.high, cell.published) and cell.low <= cell.published <= cell.high  # type: ignore[operator]
 
 
 def _table(table: ReproducedTable) -> Table:

@@ -146,7 +146,8 @@ class _Loop(Generic[Batch]):
 
         state, place = self.state, self.state.step
         passed = (len(state.epochs) + place / len(batches)) / state.recipe.max_epochs
-        state.optimizer.param_groups[0]["lr"] = state.recipe.rate(passed, state.n_steps + 1)
+        rate = state.recipe.rate(passed, state.n_steps + 1, len(batches) * state.recipe.max_epochs)
+        state.optimizer.param_groups[0]["lr"] = rate
         state.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(state.device.type, torch.bfloat16, enabled=state.precision == "bfloat16"):
             weight = float(self.sizes[place]) * len(batches) / float(self.sizes.sum())

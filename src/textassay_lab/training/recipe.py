@@ -31,7 +31,9 @@ class Recipe:
     # ``linear`` and ``cosine`` decay to 0 over `max_epochs`; ``inverse-sqrt`` decays as one over the square root of the
     # step after `warmup_steps`
     schedule: Annotated[Schedule, Option("Learning rate: constant, linear, cosine or inverse-sqrt.")] = "constant"
-    warmup_steps: Annotated[int, Option("Steps over which the learning rate rises."), Between(0)] = 0
+    warmup_steps: Annotated[
+        int, Option("Steps over which the learning rate rises; at most a fifth of all."), Between(0)
+    ] = 0
     max_norm: Annotated[float | None, Option("Clip gradients to this norm."), Above(0)] = None
     # After t steps the decay is at most t / (t + 10)
     averaging: Annotated[
@@ -45,15 +47,19 @@ class Recipe:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def rate(self, passed: float, step: int) -> float:
-        """Return the learning rate of step `step`, from 1, after the fraction `passed`, in [0, 1), of all epochs."""
+    def rate(self, passed: float, step: int, n_steps: float = math.inf) -> float:
+        """Return the learning rate of step `step`, from 1, after the fraction `passed`, in [0, 1), of all epochs.
+
+        `n_steps`: how many there will be. On little text the rate would else rise until the end, and little be learnt.
+        """
+        warmup = min(self.warmup_steps, n_steps / 5)
         falling = {
             "constant": 1.0,
             "linear": 1 - passed,
             "cosine": (1 + math.cos(math.pi * passed)) / 2,
-            "inverse-sqrt": min(1.0, math.sqrt(max(self.warmup_steps, 1) / step)),
+            "inverse-sqrt": min(1.0, math.sqrt(max(warmup, 1) / step)),
         }
-        warming = min(1.0, step / self.warmup_steps) if self.warmup_steps else 1.0
+        warming = min(1.0, step / warmup) if warmup else 1.0
         return self.learning_rate * falling[self.schedule] * warming
 
     def make_optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":

@@ -109,6 +109,20 @@ def test_what_is_undecided_says_what_would_decide_it_and_what_leans_against_the_
     ]
 
 
+def test_a_table_of_tables_says_how_much_of_each_is_here() -> None:
+    tables = (
+        ReproducedTable("table 1", "A", (Cell("a", "x", 1.0, 0.5, 1.5, published=1.4), Cell("b", "x", published=2.0))),
+        ReproducedTable("table 2", "B", (Cell("a", "x", 1.0, 0.5, 1.5, published=1.6), Cell("b", "x", 3.0))),
+        ReproducedTable("ours", "C", (Cell("a", "x", 1.0),)),
+    )
+    document = reproduction_document(Reproduction("Study", {}, tables))
+    of_tables = next(table for table in document.tables if table.name == "tables")
+    assert [[cell.text for cell in row.cells] for row in of_tables.rows] == [
+        ["table 1", "2", "1", "1", "1"],
+        ["table 2", "1", "1", "1", "0"],
+    ]
+
+
 def test_counts_have_no_decimals_and_names_with_commas_are_quoted() -> None:
     cells = (Cell("repeated, at least once", "count", ours=34), Cell("other", "count", ours=2, published=2))
     (drawn,) = reproduction_document(Reproduction("Study", {}, (ReproducedTable("reasons", "Reasons", cells),))).tables

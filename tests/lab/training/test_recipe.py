@@ -30,6 +30,14 @@ def test_rates_rise_while_training_warms_up() -> None:
     assert [falling.rate(passed, step) for step, passed in ((1, 0.0), (2, 0.25), (3, 0.5))] == [4, 6, 4]
 
 
+def test_warming_up_takes_at_most_a_fifth_of_all_steps() -> None:
+    recipe = Recipe(1, learning_rate=8, warmup_steps=200)
+    assert [recipe.rate(0.0, step, 20) for step in (1, 2, 3, 4, 5)] == [2, 4, 6, 8, 8]
+    assert recipe.rate(0.0, 50, 10_000) == 2
+    of_translation = Recipe(1, learning_rate=8, schedule="inverse-sqrt", warmup_steps=200)
+    assert [of_translation.rate(0.0, step, 20) for step in (1, 4, 16)] == [2, 8, 4]
+
+
 def test_the_inverse_square_root_begins_where_warming_up_ends() -> None:
     recipe = Recipe(1, learning_rate=8, schedule="inverse-sqrt", warmup_steps=4)
     assert [recipe.rate(0.5, step) for step in (1, 2, 4, 16, 64)] == [2, 4, 8, 4, 2]
