@@ -15,7 +15,7 @@ import pytest
 import textassay
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-HEAVY = ("jinja2", "matplotlib", "numba", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "typer")
+HEAVY = ("jinja2", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "typer")
 PRINT_LOADED = "import sys, textassay; print('\\n'.join(sys.modules))"
 
 

@@ -105,7 +105,7 @@ def _fuzz(trial: "Trial", seconds: float, number: int, *, plain: bool) -> None:
                 pool = [*target.seeds, *pool[len(target.seeds) :][-50:], content]  # it was read: begin from there, too
         trial.save()
         os._exit(0)
-    with atheris.instrument_imports(include=["textassay"], exclude=_compiled_modules()):
+    with atheris.instrument_imports(include=["textassay"]):
         target = reader(trial.name)
         _call_once(target)
 
@@ -122,12 +122,6 @@ def _fuzz(trial: "Trial", seconds: float, number: int, *, plain: bool) -> None:
         flags = ("verbosity=0", "handle_segv=0", "handle_abrt=0", f"max_len={_MAX_LENGTH}", f"seed={number + 1}")
         atheris.Setup([sys.argv[0], folder, *(f"-{flag}" for flag in flags)], one)
         atheris.Fuzz()
-
-
-def _compiled_modules() -> list[str]:
-    """Return the modules that Numba compiles, which cannot do so with atheris's code in them."""
-    files = (path for path in _SOURCE.rglob("*.py") if "njit" in path.read_text(encoding="utf-8"))
-    return [".".join(path.relative_to(_SOURCE).with_suffix("").parts) for path in files]
 
 
 def _call_once(target: Reader) -> None:
