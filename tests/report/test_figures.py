@@ -25,7 +25,7 @@ from textassay.comparison.figures import (
 )
 from textassay.report.document import Figure, Paragraph
 from textassay.report.drawing import draw_png, draw_svg
-from textassay.report.plots import SERIES, Band, Curves, Forest, HeatMap
+from textassay.report.plots import SERIES, Axis, Band, Curves, Forest, HeatMap, Point, Series
 from textassay.report.svg import PALETTE, to_inline
 from textassay.report.text import slug
 
@@ -287,3 +287,10 @@ def test_slugs_are_safe_file_names() -> None:
     assert slug("../../etc/passwd") == "etc-passwd"
     assert slug("漢字") == "unnamed"
     assert len(slug("x" * 500)) == 60
+
+
+def test_shares_on_an_axis_of_powers_of_ten_are_told_apart() -> None:
+    points = tuple(Point(place, share) for place, share in enumerate((1.0, 0.01, 0.0001)))
+    drawn = draw_svg(Figure("f", Curves((Series("a", points),), Axis("x"), Axis("y", percent=True, scale="log10")), ""))
+    assert {"100 %", "1 %", "0.01 %"} <= set(_texts(drawn))
+    assert "0 %" not in _texts(drawn)

@@ -309,3 +309,13 @@ def test_findings_alone_can_be_printed() -> None:
     assert "9,120 of 10,000" in shown
     assert re.search(r"also +b \(9,110 of 10,000\)", shown)
     assert shown.index("warning a") < shown.index("note b")
+
+
+def test_a_warning_in_a_line_says_what_its_texts_do() -> None:
+    finding = next(one for one in make_findings(("a",)) if one.kind == "glued-punctuation")
+    told = replace(
+        finding, kind="case",
+        message="Case differs: 1 of 9 generated (11.1 %) and 9 of 9 real texts (100.0 %) have a capital letter.",
+    )  # fmt: skip
+    screen = _render(make_comparison(("a", "b"), findings=(told,)), 100, whole=False)
+    assert "· case (have a capital letter): a 91 %; real text 0.1 %" in screen

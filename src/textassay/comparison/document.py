@@ -1,6 +1,7 @@
 """A comparison as a document: the whole report, the one screen of the terminal, and its files."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -127,6 +128,7 @@ _MOST_VERDICTS = 12
 _MOST_SUBSECTIONS = 8  # generators that have a heading each in what gives them away
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _MOST_NAMED = 4
+_COUNTED = re.compile(r"real texts \([\d.]+ %\) ([^.;:,(]+)")  # in a message: what they do
 _PAIR_WIDTH = 30  # characters of a text in a warning
 _DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}", "neither": "neither"}
 _FOREST = "Values with intervals; blue: real text; hollow: at the other size, of the floor or of all texts."
@@ -403,9 +405,9 @@ def brief_warnings(digest: Digest, width: int) -> list[str]:
         shares = [f" {_percent(one.count_generated / one.n_generated)}" if are_counted else "" for one in group]
         named = [f"{one.generator}{share}" for one, share in zip(group, shares, strict=True)]
         more = [f"{len(group) - _MOST_NAMED} more"] if len(group) > _MOST_NAMED else []
-        lines.append(
-            shorten(f"{group[0].kind.replace('-', ' ')}: {join_words([*named[:_MOST_NAMED], *more])}{real}", room)
-        )
+        counted = _COUNTED.search(group[0].message) if are_counted else None
+        kind = group[0].kind.replace("-", " ") + (f" ({counted[1]})" if counted else "")
+        lines.append(shorten(f"{kind}: {join_words([*named[:_MOST_NAMED], *more])}{real}", room))
     for warning, subjects in _warnings_of_metrics(digest):
         also = f" (also {join_words(subjects)})" if subjects else ""
         lines.append(clause(warning, room - len(also)) + also if len(also) < room // 2 else clause(warning, room))

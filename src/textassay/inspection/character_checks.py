@@ -157,7 +157,7 @@ def own_returns(side: Surface, name: str) -> Finding | None:
     n_lone = int(np.count_nonzero(lone))
     if not n_lone or n_lone < OWN_SHARE * len(side):
         return None
-    share = f"{n_lone} of {len(side)} texts ({100 * n_lone / len(side):.1f} %)"
+    share = f"{n_lone:,} of {len(side):,} texts ({100 * n_lone / len(side):.1f} %)"
     example = excerpt(side.corpus.texts[int(np.argmax(lone))], "\r")
     message = _RETURNS.message.format(contrast=share)
     severity = severity_of(n_lone / len(side), note=OWN_SHARE, warning=_WARNING)

@@ -252,7 +252,7 @@ def _cut_finding(pair: Pair, cut: int, edge: int, lengths: list[npt.NDArray[np.i
         "cut-length",
         severity or "note",
         f"The {side} texts are cut at {edge} {unit}: {counts[cut]} of them have exactly that many and none has "
-        f"more, while {beyond.counts[1 - cut]} of {beyond.sizes[1 - cut]} {other} texts have more.",
+        f"more, while {beyond.counts[1 - cut]:,} of {beyond.sizes[1 - cut]:,} {other} texts have more.",
         counts,
         beyond.sizes,
         (
@@ -324,7 +324,7 @@ def word_spacing(pair: Pair) -> Finding | None:
 
 
 def _count_of(n: int, n_texts: int) -> str:
-    return f"{n} of {n_texts} texts ({100 * n / n_texts:.1f} %)"
+    return f"{n:,} of {n_texts:,} texts ({100 * n / n_texts:.1f} %)"
 
 
 def case(pair: Pair) -> Finding | None:
@@ -650,8 +650,8 @@ def repeated(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "repeated-sentences",
         severity or "note",
-        f"Repeated texts: {n_repeats[0]} of {len(generated)} generated and {n_repeats[1]} of {len(real)} real ones "
-        f"repeat an earlier one{at_size} {100 * shares[0]:.1f} % and {100 * shares[1]:.1f} %.",
+        f"Repeated texts: {n_repeats[0]:,} of {len(generated):,} generated and {n_repeats[1]:,} of {len(real):,} real "
+        f"ones repeat an earlier one{at_size} {100 * shares[0]:.1f} % and {100 * shares[1]:.1f} %.",
         n_repeats,
         (len(generated), len(real)),
         (
@@ -694,7 +694,7 @@ def real_beginnings(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "real-beginnings",
         severity,
-        f"Continuations of real beginnings: of {contrast.sizes[0]} ways in which generated texts begin (their first "
+        f"Continuations of real beginnings: of {contrast.sizes[0]:,} ways in which generated texts begin (their first "
         f"{n_tokens} tokens), {contrast.counts[0]} ({shares[0]:.1f} %) are the beginning of one real text, while "
         f"{shares[1]:.1f} % of the real texts begin like one other: this part is real text, not the generator's.",
         contrast.counts,
@@ -764,7 +764,7 @@ def _real_in(real: Surface, train: Keys, kind: str, what: str, remedy: str) -> F
         kind,
         severity,
         REAL,
-        f"{n_seen} of {len(keys)} real texts ({100 * n_seen / len(keys):.1f} %) occur in {what}, where "
+        f"{n_seen:,} of {len(keys):,} real texts ({100 * n_seen / len(keys):.1f} %) occur in {what}, where "
         f"{100 * np.count_nonzero(repeats) / len(train):.1f} % of the texts occur more than once.",
         n_seen,
         len(keys),

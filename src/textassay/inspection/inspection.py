@@ -157,7 +157,7 @@ def _own_findings(side: Surface, name: str) -> list[Finding]:
 
 def _own_share(kind: str, what: str, side: Surface, name: str, shown: Mask, *, count: int | None = None) -> Finding:
     n_shown = int(shown.sum()) if count is None else count
-    message = f"{n_shown} of {len(side)} texts ({100 * n_shown / len(side):.1f} %) {what}."
+    message = f"{n_shown:,} of {len(side):,} texts ({100 * n_shown / len(side):.1f} %) {what}."
     example = side.example(shown & side.filled, Trait.SPECIAL)
     return own_finding(kind, "note", name, message, n_shown, len(side), example, _OWN_REMEDIES[kind])
 

@@ -78,7 +78,9 @@ def own_markers(side: Surface, name: str) -> list[Finding]:
         shown = _having(side, marker)
         n = int(np.count_nonzero(shown))
         if n and n >= _NOTE * len(side):
-            message = f"Markers are left in: {n} of {len(side)} texts ({100 * n / len(side):.1f} %) have {marker.name}."
+            message = (
+                f"Markers are left in: {n:,} of {len(side):,} texts ({100 * n / len(side):.1f} %) have {marker.name}."
+            )
             example = _example(side, shown, marker)
             findings.append(
                 own_finding("markers", "note", name, message, n, len(side), example, _remedy(marker, "all sides"))
@@ -107,7 +109,7 @@ def token_ids(side: Surface, name: str) -> Finding | None:
     pad = side.words.vocabulary.tokens[int(last[np.argmax(counts)])]
     return own_finding(
         "token-ids", "warning", name,
-        f"Texts are token ids, padding {pad}: {n_padded} of {len(side)} end in it twice, and it counts as text.",
+        f"Texts are token ids, padding {pad}: {n_padded:,} of {len(side):,} end in it twice, and it counts as text.",
         n_padded, len(side), excerpt(side.corpus.texts[int(long[np.argmax(twice)])]),
         f"Take the padding off both sides, as by sed -E 's/( {pad})+$//' FILE > NEW, or decode the ids with the "
         "tokenizer that made them.",

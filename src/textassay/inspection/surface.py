@@ -341,8 +341,8 @@ class Contrast:
     def __str__(self) -> str:
         percent = [100 * count / size if size else 0.0 for count, size in zip(self.counts, self.sizes, strict=True)]
         return (
-            f"{self.counts[0]} of {self.sizes[0]} generated ({percent[0]:.1f} %) and "
-            f"{self.counts[1]} of {self.sizes[1]} real texts ({percent[1]:.1f} %)"
+            f"{self.counts[0]:,} of {self.sizes[0]:,} generated ({percent[0]:.1f} %) and "
+            f"{self.counts[1]:,} of {self.sizes[1]:,} real texts ({percent[1]:.1f} %)"
         )
 
 

@@ -7,7 +7,7 @@ from textassay.leakage.carried import COPIES, LONG, NEAR, QUANTITIES, RARE
 from textassay.leakage.leaks import CANARIES, SEEN, GeneratorLeaks, Leaks
 from textassay.leakage.near_copies import SHORTEST
 from textassay.report.document import Document, Figure, Pair, Pairs, Paragraph, Section, items, section, sections
-from textassay.report.plots import Axis, Curves, Point, Series
+from textassay.report.plots import Axis, Curves, Point, Series, series_colour
 from textassay.report.table import (
     Column,
     Table,
@@ -40,6 +40,7 @@ def leaks_document(leaks: Leaks) -> Document:
             section("What is counted", *items([*_meanings(leaks)]), extra=True),
         ),
         lead="shared-runs",
+        series=tuple(one.generator for one in leaks.generators),
         records=(
             _record("leaks", leaks.to_dict()["results"]),
             _record("passages", [passage.to_dict() for passage in leaks.passages]),
@@ -144,7 +145,7 @@ def _curves(leaks: Leaks) -> Figure:
         Series(
             name,
             tuple(Point(n, share) for n, share in enumerate(shares, start=1)),
-            colour="real" if place == len(sides) - 1 else "",
+            colour="real" if place == len(sides) - 1 else series_colour(place),
             dots=False,
             dashes=place,
         )

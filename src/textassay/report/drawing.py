@@ -19,7 +19,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from textassay.errors import OptionError
 from textassay.report.document import Figure
@@ -447,7 +447,7 @@ def _scale(axes: Axes, axis: Axis, which: str, *, most: int, whole: bool = False
         of.set_minor_locator(NullLocator())
         of.set_major_formatter(lambda value, _: f"{value:g}")
     if axis.percent:
-        of.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+        of.set_major_formatter(lambda value, _: f"{100 * value:,.6g} %")
     of.set_tick_params(labelcolor=MUTED)
 
 

@@ -26,7 +26,7 @@ def bench_document(bench: Bench) -> Document:
     corpora = ", ".join(f"{name} ({count(size)} texts)" for name, size in bench.corpora.items())
     return Document(
         "How much of a known discrepancy is found",
-        _answer(summaries, n, _size(bench, n)),
+        _answer(summaries, n, _size(bench, n)) or _answer_of_controls(bench, n),
         (
             *((("Generators fitted to", corpora),) if corpora else ()),
             ("Seeds", seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix(".")),
@@ -109,6 +109,14 @@ def _answer(summaries: Sequence[Summary], n: int, size: str) -> tuple[str, ...]:
         f"{best} finds most of the true discrepancy: a share of {number(shares[best], _PLACES)} at {size}"
         f"{f'; {rest}' if rest else ''}.",
     )
+
+
+def _answer_of_controls(bench: Bench, n: int) -> tuple[str, ...]:
+    """Return how near to 0 the estimators stay where generators are equal, and no world has a discrepancy to find."""
+    told = [
+        f"{null.estimator} {sum(abs(z) <= 2 for z in null.z)} of {len(null.z)}" for null in nulls(bench) if null.n == n
+    ]
+    return (f"Where generators are equal, within two standard errors of 0: {join_words(told)}.",) if told else ()
 
 
 def _shares(summaries: Sequence[Summary], n: int) -> Table:
