@@ -330,7 +330,7 @@ def test_orders_share_their_work_and_names_say_what_differs(monkeypatch: pytest.
     generated, real = _pair(sentences(50, 1), sentences(50, 2))
     both = [measure(metric, generated, real) for metric in metrics]
     searched: list[int] = []
-    monkeypatch.setattr(BLEU, "_count_rows", _counted(BLEU._count_rows, searched))
+    monkeypatch.setattr(BLEU, "count_rows", _counted(BLEU.count_rows, searched))
     with Shared().used():
         assert [measure(metric, generated, real) for metric in metrics[:1]] == both[:1]
         n_searched = len(searched)

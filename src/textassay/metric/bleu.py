@@ -14,13 +14,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
 from textassay.execution.threads import parallel_map
 from textassay.fields import Between
 from textassay.metric.base import Computed, Setting, compute_once, declare_metric, jackknifed
+from textassay.metric.kernels_words import score_block
 from textassay.ngram.matches import Matches, match_each_other, match_references
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
@@ -186,18 +186,18 @@ def score_sentences(
     closest = closest_lengths(lengths, reference_lengths, groups, leave_one_out=leave_one_out)
     log_numbers = np.log(np.maximum(np.arange(int(lengths[-1]) + 2), _EPSILON))
     values = np.empty((len(corpus), matches.marks.shape[1]))
-    no_groups = np.full(_BLOCK, -1)
+    no_groups = np.full(_BLOCK, -1, dtype=np.int64)
 
-    def score_block(start: int) -> FloatArray:
+    def measure_block(start: int) -> FloatArray:
         offsets = corpus.offsets[start : start + _BLOCK + 1]
         block = slice(start, start + len(offsets) - 1)
         own_groups = groups[block] if leave_one_out else no_groups
-        changes: FloatArray = _score_block(
+        changes: FloatArray = score_block(
             offsets, matches.marks, closest, members[block], own_groups, log_numbers, values[block]
         )
         return changes
 
-    changes = np.sum(parallel_map(score_block, range(0, len(corpus), _BLOCK)), axis=0)
+    changes = np.sum(parallel_map(measure_block, range(0, len(corpus), _BLOCK)), axis=0)
     return SentenceScores(values, changes, closest[-1].astype(np.int32)[members])
 
 
@@ -244,72 +244,3 @@ def length_details(corpus: Corpus, closest: npt.NDArray[np.int32], order: int) -
         "mean_closest_length": float(closest.mean()),
         "short_share": float((corpus.lengths < order).mean()),
     }
-
-
-@njit(cache=True, nogil=True)
-def _score_block(  # type: ignore[no-untyped-def]
-    offsets, marks, closest, members, own_groups, log_numbers, values
-):
-    """Write the scores of sentences, shape (n, max_order); return what their sum gains without each group."""
-    n_sentences, max_order = values.shape
-    n_groups = len(closest) - 1
-    length_matters = np.zeros(closest.shape[1], dtype=np.bool_)
-    for group in range(n_groups):
-        length_matters |= closest[group] != closest[n_groups]
-    changes = np.zeros((n_groups, max_order))
-    counts = np.empty(max_order, dtype=np.int32)
-    lost = np.zeros((n_groups, max_order), dtype=np.int32)
-    touched = np.empty(n_groups, dtype=np.int64)
-    is_touched = np.zeros(n_groups, dtype=np.bool_)
-    numerators = np.empty(max_order, dtype=np.int32)
-    changed = np.empty(max_order)
-    for sentence in range(n_sentences):
-        length = offsets[sentence + 1] - offsets[sentence]
-        member = members[sentence]
-        n_touched = 0
-        counts[:] = 0
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            for order in range(max_order):
-                mark = marks[position, order]
-                counts[order] += mark > 0
-                if mark >= 2:
-                    group = mark - 2
-                    lost[group, order] += 1
-                    if not is_touched[group]:
-                        is_touched[group] = True
-                        touched[n_touched] = group
-                        n_touched += 1
-        _score(counts, length, closest[n_groups, member], log_numbers, values[sentence])
-        if length_matters[member]:
-            for group in range(n_groups):
-                if (
-                    closest[group, member] != closest[n_groups, member]
-                    and group != own_groups[sentence]
-                    and not is_touched[group]
-                ):
-                    is_touched[group] = True
-                    touched[n_touched] = group
-                    n_touched += 1
-        for number in range(n_touched):
-            group = touched[number]
-            for order in range(max_order):
-                numerators[order] = counts[order] - lost[group, order]
-                lost[group, order] = 0
-            _score(numerators, length, closest[group, member], log_numbers, changed)
-            for order in range(max_order):
-                changes[group, order] += changed[order] - values[sentence, order]
-            is_touched[group] = False
-    return changes
-
-
-@njit(cache=True, nogil=True)
-def _score(numerators, length, closest_length, log_numbers, scores):  # type: ignore[no-untyped-def]
-    """Write the BLEU of every order into `scores`; ``log_numbers[k]`` is log k, and log epsilon for k = 0."""
-    if numerators[0] == 0:
-        scores[:] = 0.0
-        return
-    log_brevity = min(0.0, 1.0 - closest_length / length)
-    log_precisions = 0.0
-    for order in range(len(scores)):
-        log_precisions += log_numbers[numerators[order]] - log_numbers[max(1, length - order)]
-        scores[order] = math.exp(log_brevity + log_precisions / (order + 1))

@@ -14,12 +14,12 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.fields import Between
 from textassay.metric.base import Computed, Counted, EncoderName, TrainText, declare_metric
 from textassay.metric.bleu import MAX_ORDER, Order, closest_lengths
+from textassay.metric.kernels_words import count_rows
 from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
 from textassay.ngram.index import NgramIndex
 from textassay.ngram.matches import match_each_other, match_references
@@ -180,7 +180,7 @@ def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> RowsOf:
 
     def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
         chosen = np.where(columns >= 0, pairs[sentences[:, None], columns], -1)
-        rows: FloatArray = _count_rows(
+        rows: FloatArray = count_rows(
             sentences, chosen, ids, hypotheses.offsets, their_ids, references.offsets, max(index.sizes)
         )
         return rows
@@ -212,57 +212,3 @@ def _rows_of_all(
         np.add.at(own, (groups, members), 1)
     changes[:, _CLOSEST] = ((closest[:-1] - closest[-1]) * (np.bincount(members) - own)).sum(axis=1)
     return rows, changes
-
-
-@njit(cache=True, nogil=True)
-def _count_rows(  # type: ignore[no-untyped-def]
-    sentences, chosen, ids, offsets, their_ids, their_offsets, n_ids
-):
-    """Return matches and n-grams of each order, length and closest length of each sentence, shape (m, 2 S + 2)."""
-    n_orders = len(ids)
-    rows = np.zeros((len(sentences), 2 * n_orders + 2))
-    place_of = np.full(n_ids, -1, dtype=np.int64)
-    most = 1
-    for sentence in sentences:
-        most = max(most, offsets[sentence + 1] - offsets[sentence])
-    counts = np.zeros((3, most), dtype=np.int64)  # of an n-gram: in the sentence, in one reference, most in any
-    for number in range(len(sentences)):
-        sentence = sentences[number]
-        start, end = offsets[sentence], offsets[sentence + 1]
-        closest = -1
-        for reference in chosen[number]:
-            if reference >= 0:
-                length = their_offsets[reference + 1] - their_offsets[reference]
-                gap, best = abs(length - (end - start)), abs(closest - (end - start))
-                if closest < 0 or gap < best or (gap == best and length < closest):
-                    closest = length
-        rows[number, 2 * n_orders] = end - start
-        rows[number, 2 * n_orders + 1] = max(closest, 0)
-        for order in range(n_orders):
-            n_places = 0
-            for position in range(start, end):
-                ngram = ids[order, position]
-                if ngram < 0:
-                    continue
-                if place_of[ngram] < 0:
-                    place_of[ngram] = n_places
-                    counts[:, n_places] = 0
-                    n_places += 1
-                counts[0, place_of[ngram]] += 1
-                rows[number, n_orders + order] += 1
-            for reference in chosen[number]:
-                if reference < 0:
-                    continue
-                for position in range(their_offsets[reference], their_offsets[reference + 1]):
-                    ngram = their_ids[order, position]
-                    if ngram >= 0 and place_of[ngram] >= 0:
-                        counts[1, place_of[ngram]] += 1
-                for place in range(n_places):
-                    counts[2, place] = max(counts[2, place], counts[1, place])
-                    counts[1, place] = 0
-            for place in range(n_places):
-                rows[number, order] += min(counts[0, place], counts[2, place])
-            for position in range(start, end):
-                if ids[order, position] >= 0:
-                    place_of[ids[order, position]] = -1
-    return rows

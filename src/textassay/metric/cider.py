@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
 from textassay.metric.base import Computed, Counted, EncoderName, declare_metric
+from textassay.metric.kernels_words import mean_cosines, set_frequency
 from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
 from textassay.ngram.index import NgramIndex
 
@@ -148,7 +148,7 @@ class NgramWeights:
         if sets is None:
             frequency = np.bincount(counts.indices, minlength=index.n_features)
         else:
-            frequency = _set_frequency(counts.indptr, counts.indices, sets, index.n_features)
+            frequency = set_frequency(counts.indptr, counts.indices, sets, index.n_features)
         n_documents = len(references) if sets is None else len(sets)
         return cls(index, math.log(n_documents) - np.log(np.maximum(frequency, 1)))
 
@@ -178,9 +178,15 @@ def cider_pairs(
     """
     mine, lengths = weights.vectors(hypotheses)
     theirs, their_lengths = weights.vectors(references)
-    cosines = _mean_cosines(
-        (mine.indptr, mine.indices, mine.data, lengths),
-        (theirs.indptr, theirs.indices, theirs.data, their_lengths),
+    cosines = mean_cosines(
+        mine.indptr,
+        mine.indices,
+        mine.data,
+        lengths,
+        theirs.indptr,
+        theirs.indices,
+        theirs.data,
+        their_lengths,
         pairs,
         weights.firsts,
         is_d,
@@ -189,54 +195,3 @@ def cider_pairs(
         gaps = hypotheses.lengths[:, None] - references.lengths[pairs]
         cosines *= np.exp(-(gaps**2) / (2 * _SIGMA**2))
     return np.asarray(_SCALE * cosines, dtype=np.float64)
-
-
-@njit(cache=True, nogil=True)
-def _mean_cosines(mine, theirs, pairs, firsts, is_d):  # type: ignore[no-untyped-def]
-    starts, ngrams, weights, lengths = mine
-    their_starts, their_ngrams, their_weights, their_lengths = theirs
-    n_orders = len(firsts) - 1
-    means = np.zeros(pairs.shape)
-    products = np.empty(n_orders)
-    for sentence in range(len(pairs)):
-        for number in range(pairs.shape[1]):
-            reference = pairs[sentence, number]
-            if reference < 0:
-                continue
-            products[:] = 0.0
-            entry, end = starts[sentence], starts[sentence + 1]
-            other, other_end = their_starts[reference], their_starts[reference + 1]
-            order = 0
-            while entry < end and other < other_end:
-                if ngrams[entry] < their_ngrams[other]:
-                    entry += 1
-                elif ngrams[entry] > their_ngrams[other]:
-                    other += 1
-                else:
-                    while ngrams[entry] >= firsts[order + 1]:
-                        order += 1
-                    weight = min(weights[entry], their_weights[other]) if is_d else weights[entry]
-                    products[order] += weight * their_weights[other]
-                    entry += 1
-                    other += 1
-            for order in range(n_orders):
-                if products[order] > 0:
-                    products[order] /= lengths[sentence, order] * their_lengths[reference, order]
-                    means[sentence, number] += min(products[order], 1.0) / n_orders
-    return means
-
-
-@njit(cache=True, nogil=True)
-def _set_frequency(starts, ngrams, sets, n_ngrams):  # type: ignore[no-untyped-def]
-    """Return the number of sets of references that contain each n-gram."""
-    frequency = np.zeros(n_ngrams, dtype=np.int64)
-    last = np.full(n_ngrams, -1, dtype=np.int64)
-    for number in range(len(sets)):
-        for reference in sets[number]:
-            if reference < 0:
-                continue
-            for entry in range(starts[reference], starts[reference + 1]):
-                if last[ngrams[entry]] != number:
-                    last[ngrams[entry]] = number
-                    frequency[ngrams[entry]] += 1
-    return frequency

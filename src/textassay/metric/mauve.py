@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import rel_entr
 
 from textassay.corpus.corpus import Corpus
@@ -32,6 +31,7 @@ from textassay.embedding.encoder import FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.execution.threads import one_blas_thread, parallel_map
 from textassay.metric.base import MOST_VECTORS, Computed, Effort, EncoderName, SharedEffort, declare_metric
+from textassay.metric.kernels_vectors import cluster_sums, hash_rows, highest, improve
 from textassay.metric.neighbours import parts_of
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
@@ -53,7 +53,6 @@ TOGETHER_UP_TO = 20_000 * 1_000  # points times clusters; more are clustered in 
 _ROWS = 20_000  # projected at once
 _MAX_ITERATIONS = 500  # more than ever seen: 10,000 news sentences in 500 clusters settle after 15 to 25
 _BLOCK = 1024  # rows compared with all centres at once: their scores stay in the second-level cache
-_LANES = 16  # float32 numbers in a register of the widest kind
 
 
 @declare_metric(
@@ -284,19 +283,7 @@ def unit_rows(features: npt.NDArray[Any]) -> Float32Array:
 
 def row_hashes(rows: Float32Array) -> HashArray:
     """Return a hash of each row's bits, shape (N,): equal rows have equal ones."""
-    return np.asarray(_row_hashes(np.ascontiguousarray(rows).view(np.uint32)))
-
-
-@njit(cache=True, nogil=True)
-def _row_hashes(words: npt.NDArray[np.uint32]) -> HashArray:  # pragma: no cover (compiled)
-    hashes = np.full(words.shape[0], np.uint64(0x9E3779B97F4A7C15), dtype=np.uint64)
-    for row in range(words.shape[0]):
-        state = hashes[row]
-        for column in range(words.shape[1]):
-            state = (state ^ np.uint64(words[row, column])) * np.uint64(0xBF58476D1CE4E5B9)
-            state ^= state >> np.uint64(29)
-        hashes[row] = state
-    return hashes
+    return np.asarray(hash_rows(np.ascontiguousarray(rows).view(np.uint32)))
 
 
 def principal_components(rows: Float32Array, variance: float) -> Float32Array:
@@ -401,7 +388,7 @@ def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.ran
         begin += len(own)
     labels = np.zeros(len(points), dtype=np.int64)
     scores, bounds = np.zeros((2, len(points)), dtype=np.float32)
-    changed = np.arange(n_clusters)
+    changed = np.arange(n_clusters, dtype=np.int64)
     for iteration in range(_MAX_ITERATIONS):
         before = labels.copy()
         for used, rows, extended in pieces:
@@ -411,7 +398,7 @@ def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.ran
             break
         affected = np.full(n_clusters, iteration == 0)
         affected[before[moved]] = affected[labels[moved]] = True
-        sums, sizes = _sums(points, labels, affected)
+        sums, sizes = cluster_sums(points, labels, affected.view(np.uint8))
         changed = np.flatnonzero(affected & (sizes > 0))
         centres[changed] = sums[changed] / sizes[changed, None]
     labels_in_order = np.empty_like(labels)
@@ -437,7 +424,7 @@ def _assign(
     halves = -0.5 * np.einsum("kd,kd->k", centres, centres)
     is_changed = np.zeros(len(centres), dtype=np.bool_)
     is_changed[changed] = True
-    every = np.arange(len(centres))
+    every = np.arange(len(centres), dtype=np.int64)
     if len(used) < centres.shape[1]:
         needed: npt.NDArray[np.bool_] = np.asarray(centres[:, used].any(axis=1))
         needed[labels] = True
@@ -446,109 +433,21 @@ def _assign(
             needed[apart[halves[apart].argmax(keepdims=True)] if len(apart) > 0 else apart] = True
         every = np.flatnonzero(needed)
     some = every[is_changed[every]]
-    column_of = np.full(len(centres), -1)
+    column_of = np.full(len(centres), -1, dtype=np.int64)
     column_of[some] = np.arange(len(some))
     columns = np.concatenate((centres[:, used], halves[:, None]), axis=1).astype(np.float32)
     all_columns, some_columns = columns[every].T.copy(), columns[some].T.copy()
     for start in range(0, len(extended), _BLOCK):
         block = slice(start, start + _BLOCK)
         if len(changed) == len(centres):
-            _highest(extended[block] @ all_columns, every, labels[block], scores[block], bounds[block])
+            highest(extended[block] @ all_columns, every, labels[block], scores[block], bounds[block])
             continue
         if len(some) == 0:
             continue
         products = extended[block] @ some_columns
-        open_rows = _improve(products, some, column_of, labels[block], scores[block], bounds[block])
+        open_rows = improve(products, some, column_of, labels[block], scores[block], bounds[block])
         if len(open_rows):
             rows = start + open_rows
             updated = labels[rows], scores[rows], bounds[rows]
-            _highest(extended[rows] @ all_columns, every, *updated)
+            highest(extended[rows] @ all_columns, every, *updated)
             labels[rows], scores[rows], bounds[rows] = updated
-
-
-@njit(cache=True, nogil=True)
-def _maximum(values: Float32Array, lanes: Float32Array) -> np.float32:  # pragma: no cover (compiled)
-    """Return the highest of `values`; in lanes, since one running maximum is a chain that no compiler vectorises."""
-    width = len(lanes)
-    n_vectorised = len(values) - len(values) % width
-    lanes[:] = -np.inf
-    for start in range(0, n_vectorised, width):
-        for lane in range(width):
-            value = values[start + lane]
-            lanes[lane] = value if value > lanes[lane] else lanes[lane]
-    highest = np.float32(-np.inf)
-    for lane in range(width):
-        highest = max(highest, lanes[lane])
-    for column in range(n_vectorised, len(values)):
-        highest = max(highest, values[column])
-    return highest
-
-
-@njit(cache=True, nogil=True)
-def _highest(
-    new: Float32Array, centres: IntArray, labels: IntArray, scores: Float32Array, bounds: Float32Array
-) -> None:  # pragma: no cover (compiled)
-    """Set label, score and bound of each row of `new`, the scores of `centres`; it is overwritten."""
-    lanes = np.empty(_LANES, dtype=np.float32)
-    for row in range(len(labels)):
-        best = _maximum(new[row], lanes)
-        at = 0
-        while new[row, at] != best:
-            at += 1
-        labels[row] = centres[at]
-        scores[row] = best
-        new[row, at] = -np.inf
-        bounds[row] = _maximum(new[row], lanes)
-
-
-@njit(cache=True, nogil=True)
-def _improve(
-    new: Float32Array,
-    changed: IntArray,
-    column_of: IntArray,
-    labels: IntArray,
-    scores: Float32Array,
-    bounds: Float32Array,
-) -> IntArray:  # pragma: no cover (compiled)
-    """Update rows by the scores of changed centres, `new`, which are overwritten; return those that stay open."""
-    n_open = 0
-    lanes = np.empty(_LANES, dtype=np.float32)
-    open_rows = np.empty(len(labels), dtype=np.int64)
-    for row in range(len(labels)):
-        own = column_of[labels[row]]
-        score = scores[row]
-        if own >= 0:
-            score = new[row, own]
-            new[row, own] = -np.inf
-        best = _maximum(new[row], lanes)
-        if score >= best and score >= bounds[row]:
-            scores[row] = score
-            bounds[row] = max(best, bounds[row])
-        elif best >= bounds[row]:
-            at = 0
-            while new[row, at] != best:
-                at += 1
-            new[row, at] = -np.inf
-            bounds[row] = max(score, bounds[row], _maximum(new[row], lanes))
-            scores[row] = best
-            labels[row] = changed[at]
-        else:
-            open_rows[n_open] = row
-            n_open += 1
-    return open_rows[:n_open]
-
-
-@njit(cache=True, nogil=True)
-def _sums(
-    points: Float32Array, labels: IntArray, affected: npt.NDArray[np.bool_]
-) -> tuple[FloatArray, IntArray]:  # pragma: no cover (compiled)
-    """Return the sums and sizes of the affected clusters, shapes (k, m) and (k,)."""
-    sums = np.zeros((len(affected), points.shape[1]))
-    sizes = np.zeros(len(affected), dtype=np.int64)
-    for row in range(len(points)):
-        label = labels[row]
-        if affected[label]:
-            sizes[label] += 1
-            for column in range(points.shape[1]):
-                sums[label, column] += points[row, column]
-    return sums, sizes

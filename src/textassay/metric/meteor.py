@@ -17,19 +17,15 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import MissingExtraError, UnavailableError
 from textassay.metric.base import Computed, Counted, EncoderName, declare_metric
+from textassay.metric.kernels_words import score_pairs
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-_ALPHA = 0.9  # how much more recall counts than precision
-_BETA = 3.0  # how fast the penalty grows with the number of runs
-_GAMMA = 0.5  # the largest penalty
 
 _STEP_2 = {
     "ational": "ate",
@@ -136,7 +132,7 @@ def meteor_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, wor
     numbers = np.zeros(len(hypotheses.vocabulary), dtype=np.int32)
     numbers[used] = [number_of[word] for word in words]
     starts, others = _synonyms(number_of, wordnet)
-    scores: FloatArray = _score_pairs(
+    scores: FloatArray = score_pairs(
         numbers[hypotheses.tokens],
         hypotheses.offsets,
         numbers[references.tokens],
@@ -175,64 +171,6 @@ def _synonyms(number_of: Mapping[str, int], wordnet: Any | None) -> tuple[IntArr
     synonyms = [list(of(word)) for word in number_of]
     starts = np.concatenate(([0], np.cumsum([len(others) for others in synonyms], dtype=np.int64)))
     return starts.astype(np.int64), np.array(list(chain.from_iterable(synonyms)), dtype=np.int32)
-
-
-@njit(cache=True, nogil=True)
-def _score_pairs(  # type: ignore[no-untyped-def]
-    words, offsets, their_words, their_offsets, pairs, stems, synonym_starts, synonyms
-):
-    scores = np.zeros(pairs.shape)
-    longest = 1
-    for other in (offsets, their_offsets):
-        for sentence in range(len(other) - 1):
-            longest = max(longest, other[sentence + 1] - other[sentence])
-    partner = np.empty(longest, dtype=np.int64)  # place in the reference that each word of the sentence is matched with
-    is_taken = np.empty(longest, dtype=np.bool_)
-    for sentence in range(len(pairs)):
-        start, length = offsets[sentence], offsets[sentence + 1] - offsets[sentence]
-        for number in range(pairs.shape[1]):
-            reference = pairs[sentence, number]
-            if reference < 0:
-                continue
-            their_start = their_offsets[reference]
-            their_length = their_offsets[reference + 1] - their_start
-            partner[:length] = -1
-            is_taken[:their_length] = False
-            n_matches = 0
-            for stage in range(3 if len(synonyms) else 2):
-                for place in range(length - 1, -1, -1):
-                    if partner[place] >= 0:
-                        continue
-                    word = words[start + place]
-                    for their_place in range(their_length - 1, -1, -1):
-                        if is_taken[their_place]:
-                            continue
-                        their_word = their_words[their_start + their_place]
-                        if stage == 0:
-                            fits = word == their_word
-                        elif stage == 1:
-                            fits = stems[word] == stems[their_word]
-                        else:
-                            fits = word == their_word
-                            for entry in range(synonym_starts[word], synonym_starts[word + 1]):
-                                fits = fits or synonyms[entry] == their_word
-                        if fits:
-                            partner[place] = their_place
-                            is_taken[their_place] = True
-                            n_matches += 1
-                            break
-            if n_matches == 0:
-                continue
-            n_runs = 0
-            for place in range(length):
-                if partner[place] >= 0 and (
-                    place == 0 or partner[place - 1] < 0 or partner[place] != partner[place - 1] + 1
-                ):
-                    n_runs += 1
-            precision, recall = n_matches / length, n_matches / their_length
-            mean = precision * recall / (_ALPHA * precision + (1 - _ALPHA) * recall)
-            scores[sentence, number] = mean * (1 - _GAMMA * (n_runs / n_matches) ** _BETA)
-    return scores
 
 
 def stem(word: str) -> str:

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse.csgraph import connected_components
 
 from textassay.execution.threads import one_blas_thread, parallel_map
+from textassay.metric.kernels_vectors import ball_radii, count_balls, keep_nearest
 
 Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 
 _ROWS, _COLUMNS = 512, 2048  # a block of distances: 4 MB
 _MOST_PATTERNS = 16  # of zeros in the rows of a block, looked for one by one
-_ROUNDING = np.float32(1e-6)  # of a squared distance, relative to the squared lengths of the two vectors
 
 
 @dataclass(frozen=True)
@@ -126,33 +125,13 @@ def _find_among(vectors: Vectors, n_own: int, n_kept: int) -> tuple[Float32Array
         who = np.zeros((len(rows), n_kept), dtype=np.int64)
         for column in range(0, len(vectors), _COLUMNS):
             products = rows @ vectors.rows[column : column + _COLUMNS].T
-            _keep_nearest(products, vectors.squares, start, column, nearest, who)
+            keep_nearest(products, vectors.squares, start, column, nearest, who)
         return nearest, who
 
     with one_blas_thread():
         parts = parallel_map(block, range(0, n_own, _ROWS))
     squared_distances, positions = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return squared_distances, positions
-
-
-@njit(cache=True, nogil=True)
-def _keep_nearest(
-    products: Float32Array, squares: Float32Array, start: int, column: int, nearest: Float32Array, who: IntArray
-) -> None:  # pragma: no cover (compiled)
-    """Sort the vectors of a block of products into the nearest ones found so far."""
-    last = nearest.shape[1] - 1
-    for row in range(products.shape[0]):
-        for other in range(products.shape[1]):
-            distance = squares[start + row] + squares[column + other] - 2 * products[row, other]
-            if distance >= nearest[row, last] or start + row == column + other:
-                continue
-            place = last
-            while place > 0 and nearest[row, place - 1] > distance:
-                nearest[row, place] = nearest[row, place - 1]
-                who[row, place] = who[row, place - 1]
-                place -= 1
-            nearest[row, place] = max(distance, np.float32(0))
-            who[row, place] = column + other
 
 
 def squared_radii(neighbours: Neighbours, groups: IntArray, k: int) -> Float32Array:
@@ -162,28 +141,8 @@ def squared_radii(neighbours: Neighbours, groups: IntArray, k: int) -> Float32Ar
 
     Shape (N, 1 + G); -inf where the vector itself is in the group: no ball.
     """
-    return np.asarray(_squared_radii(neighbours.squared_distances, groups[neighbours.positions], groups, k))
-
-
-@njit(cache=True, nogil=True)
-def _squared_radii(
-    distances: Float32Array, their_groups: IntArray, groups: IntArray, k: int
-) -> Float32Array:  # pragma: no cover (compiled)
-    radii = np.empty((len(groups), 1 + groups.max() + 1), dtype=np.float32)
-    last = distances.shape[1] - 1
-    for row in range(len(groups)):
-        radii[row] = distances[row, k - 1]
-        for neighbour in range(k):
-            group = their_groups[row, neighbour]
-            left = 0
-            place = -1
-            while left < k and place < last:
-                place += 1
-                if their_groups[row, place] != group:
-                    left += 1
-            radii[row, 1 + group] = distances[row, place]
-        radii[row, 1 + groups[row]] = -np.inf
-    return radii
+    their_groups, n_groups = groups[neighbours.positions], int(groups.max()) + 1
+    return np.asarray(ball_radii(neighbours.squared_distances, their_groups, groups, n_groups, k))
 
 
 def find_members(centres: Vectors, radii: Float32Array, groups: IntArray, queries: Vectors) -> Members:
@@ -227,10 +186,10 @@ def _members_among(
         rows = queries.rows[start : start + _ROWS]
         n_balls = np.zeros((len(rows), radii.shape[1]), dtype=np.int32)
         nearest = np.full((len(rows), 2), np.inf, dtype=np.float32)
-        nearest_group = np.full(len(rows), -1)
+        nearest_group = np.full(len(rows), -1, dtype=np.int64)
         for column in range(0, len(centres), _COLUMNS):
             columns = slice(column, column + _COLUMNS)
-            _count(
+            count_balls(
                 rows @ centres.rows[columns].T,
                 queries.squares[start : start + _ROWS],
                 centres.squares[columns],
@@ -247,39 +206,3 @@ def _members_among(
         parts = parallel_map(block, range(0, len(queries), _ROWS))
     n_balls, nearest, nearest_group = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return n_balls, nearest, nearest_group
-
-
-@njit(cache=True, nogil=True)
-def _count(
-    products: Float32Array,
-    query_squares: Float32Array,
-    centre_squares: Float32Array,
-    radii: Float32Array,
-    widest: Float32Array,
-    groups: IntArray,
-    n_balls: npt.NDArray[np.int32],
-    nearest: Float32Array,
-    nearest_group: IntArray,
-) -> None:  # pragma: no cover (compiled)
-    """Add the centres of a block of products to what is known of the queries."""
-    for query in range(products.shape[0]):
-        for centre in range(products.shape[1]):
-            squares = query_squares[query] + centre_squares[centre]
-            distance = squares - 2 * products[query, centre]
-            if distance > _ROUNDING * squares:
-                distance += _ROUNDING * squares
-            else:
-                distance = np.float32(0)
-            if distance <= widest[centre]:
-                for column in range(radii.shape[1]):
-                    n_balls[query, column] += distance <= radii[centre, column]
-            if distance < nearest[query, 1]:
-                group = groups[centre]
-                if group == nearest_group[query]:
-                    nearest[query, 0] = min(nearest[query, 0], distance)
-                elif distance < nearest[query, 0]:
-                    nearest[query, 1] = nearest[query, 0]
-                    nearest[query, 0] = distance
-                    nearest_group[query] = group
-                else:
-                    nearest[query, 1] = distance

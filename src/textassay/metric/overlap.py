@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
@@ -26,6 +25,7 @@ from textassay.embedding.store import features, fit_encoder, keep, resolve_encod
 from textassay.errors import OptionError
 from textassay.execution.threads import one_blas_thread, parallel_map
 from textassay.metric.base import Computed, compute_once
+from textassay.metric.kernels_vectors import keep_most_similar, search
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
@@ -50,7 +50,6 @@ TFIDF = "tf-idf"
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: its powers number the positions in a sentence
 _QUERIES = 256  # sparse vectors looked up by one thread at a time
 _ROWS, _COLUMNS = 512, 2048  # a block of products of dense vectors: 4 MB
-_SLACK = 1e-9  # of a bound, far above its rounding
 
 
 @dataclass(frozen=True)
@@ -319,12 +318,15 @@ class NearestReferences:
         columns = self._columns[hypotheses.tokens]
         queries = tfidf(count_matrix(columns, hypotheses.offsets, len(self._idf)), self._idf)
         rows, postings = self._rows, self._postings
+        query = np.repeat(np.arange(len(hypotheses)), np.diff(queries.indptr))
+        by_weight = np.lexsort((-queries.data, query))
+        words, weights = queries.indices[by_weight], queries.data[by_weight]
 
         def block(start: int) -> IntArray:
-            nearest: IntArray = _search(
+            nearest: IntArray = search(
                 queries.indptr[start : start + _QUERIES + 1],
-                queries.indices,
-                queries.data,
+                words,
+                weights,
                 rows.indptr,
                 rows.indices,
                 rows.data,
@@ -350,7 +352,7 @@ class NearestReferences:
             nearest = np.full((len(rows), k), -1, dtype=np.int64)
             for column in range(0, len(self._vectors), _COLUMNS):
                 products = rows @ self._vectors[column : column + _COLUMNS].T
-                _keep_nearest(
+                keep_most_similar(
                     products, column, low[start : start + _ROWS], high[start : start + _ROWS], cosines, nearest
                 )
             return nearest
@@ -374,111 +376,3 @@ def _unit_rows(vectors: npt.NDArray[np.floating]) -> Float32Array:
     """Return the vectors at length 1; those of length 0 as they are."""
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))[:, None]
     return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
-
-
-@njit(cache=True, nogil=True)
-def _keep_nearest(products, column, low, high, cosines, found):  # type: ignore[no-untyped-def]
-    """Sort the references of a block of products into the nearest ones found so far; of equals the first stays."""
-    last = found.shape[1] - 1
-    for row in range(products.shape[0]):
-        for other in range(products.shape[1]):
-            cosine = products[row, other]
-            if cosine <= cosines[row, last] or low[row] <= column + other < high[row]:
-                continue
-            place = last
-            while place > 0 and cosines[row, place - 1] < cosine:
-                cosines[row, place] = cosines[row, place - 1]
-                found[row, place] = found[row, place - 1]
-                place -= 1
-            cosines[row, place] = cosine
-            found[row, place] = column + other
-
-
-@njit(cache=True, nogil=True)
-def _search(  # type: ignore[no-untyped-def]
-    starts, words, weights, row_starts, row_words, row_weights, posting_starts, postings, posting_weights, low, high, k
-):
-    """Return the places of the `k` nearest rows of each query, shape (n_queries, k); -1 where there are fewer."""
-    n_rows = len(row_starts) - 1
-    found = np.full((len(starts) - 1, k), -1, dtype=np.int64)
-    sums = np.zeros(n_rows)  # of what is known of a row's product with the query
-    met = np.empty(n_rows, dtype=np.int64)
-    dense = np.zeros(len(posting_starts) - 1)
-    best = np.empty(k)
-    for query in range(len(starts) - 1):
-        mine = np.argsort(-weights[starts[query] : starts[query + 1]], kind="mergesort") + starts[query]
-        square = 0.0
-        for entry in mine:
-            square += weights[entry] ** 2
-            dense[words[entry]] = weights[entry]
-        # Rows have length 1: the words that are left add at most the length of the query's vector of them.
-        n_met, rest = 0, np.sqrt(square)
-        for entry in mine:
-            word = words[entry]
-            first, end = posting_starts[word], posting_starts[word + 1]
-            if n_met >= k and end - first > n_met and _kth(sums, met[:n_met], best) > rest * (1 + _SLACK) + _SLACK:
-                break
-            for posting in range(first, end):
-                row = postings[posting]
-                if low[query] <= row < high[query]:
-                    continue
-                if sums[row] == 0:
-                    met[n_met] = row
-                    n_met += 1
-                sums[row] += weights[entry] * posting_weights[posting]
-            square = max(0.0, square - weights[entry] ** 2)
-            rest = np.sqrt(square)
-        threshold = -1.0 if n_met < k else _kth(sums, met[:n_met], best)
-        _choose(sums, met[:n_met], rest, threshold, dense, row_starts, row_words, row_weights, best, found[query])
-        place, row = min(n_met, k), 0
-        while place < k and row < n_rows:  # no word in common: the first rows
-            if sums[row] == 0 and not low[query] <= row < high[query]:
-                found[query, place] = row
-                place += 1
-            row += 1
-        for number in range(n_met):
-            sums[met[number]] = 0.0
-        for entry in mine:
-            dense[words[entry]] = 0.0
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _kth(sums, met, best):  # type: ignore[no-untyped-def]
-    """Return the ``len(best)``-th largest of the sums of the rows that were met, as many at least."""
-    best[:] = -1.0
-    last = len(best) - 1
-    for row in met:
-        value = sums[row]
-        if value <= best[last]:
-            continue
-        place = last
-        while place > 0 and best[place - 1] < value:
-            best[place] = best[place - 1]
-            place -= 1
-        best[place] = value
-    return best[last]
-
-
-@njit(cache=True, nogil=True)
-def _choose(  # type: ignore[no-untyped-def]
-    sums, met, rest, threshold, dense, row_starts, row_words, row_weights, best, chosen
-):
-    """Write the nearest of the rows that were met into `chosen`; products are summed anew, in one order of words."""
-    best[:] = -1.0
-    last = len(best) - 1
-    for row in met:
-        if sums[row] + rest * (1 + _SLACK) + _SLACK < threshold:
-            continue
-        product = 0.0
-        for entry in range(row_starts[row], row_starts[row + 1]):
-            product += row_weights[entry] * dense[row_words[entry]]
-        place = last
-        if product < best[last] or (product == best[last] and row > chosen[last]):
-            continue
-        while place > 0 and (best[place - 1] < product or (best[place - 1] == product and chosen[place - 1] > row)):
-            best[place] = best[place - 1]
-            chosen[place] = chosen[place - 1]
-            place -= 1
-        best[place] = product
-        chosen[place] = row

@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
 from textassay.fields import Between
 from textassay.metric.base import Computed, EncoderName, Setting, declare_metric
+from textassay.metric.kernels_words import longest_subsequences
 from textassay.metric.overlap import Equal, References, RowsOf, best_rows, check_references, overlap
 from textassay.ngram.nearest import match_pairs
 
@@ -104,7 +104,7 @@ def longest_common(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> n
 
     Shape (N, k), int32; 0 where there is no reference.
     """
-    lengths: npt.NDArray[np.int32] = _longest_common(
+    lengths: npt.NDArray[np.int32] = longest_subsequences(
         hypotheses.tokens, hypotheses.offsets, references.tokens, references.offsets, pairs, len(hypotheses.vocabulary)
     )
     return lengths
@@ -164,46 +164,3 @@ def _pair_scores(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> Flo
     table[..., 2] = common / np.maximum(lengths, 1)
     table[..., 3] = common / np.maximum(their_lengths, 1)
     return table
-
-
-@njit(cache=True, nogil=True)
-def _longest_common(tokens, offsets, their_tokens, their_offsets, pairs, n_types):  # type: ignore[no-untyped-def]
-    """Return the lengths by the rule of Crochemore et al., "A fast and practical bit-vector algorithm", IPL 2001.
-
-    A cleared bit of `row` is a place of the sentence where the longest subsequence grows by one.
-    """
-    found = np.zeros(pairs.shape, dtype=np.int32)
-    one, none = np.uint64(1), np.uint64(0)
-    n_longest = 1
-    for sentence in range(len(offsets) - 1):
-        n_longest = max(n_longest, (offsets[sentence + 1] - offsets[sentence] + 63) // 64)
-    places = np.zeros((n_types, n_longest), dtype=np.uint64)  # of each token in the sentence, a bit each
-    row = np.empty(n_longest, dtype=np.uint64)
-    for sentence in range(len(pairs)):
-        start, end = offsets[sentence], offsets[sentence + 1]
-        n_words = (end - start + 63) // 64
-        for position in range(end - start):
-            places[tokens[start + position], position // 64] |= one << np.uint64(position % 64)
-        for number in range(pairs.shape[1]):
-            reference = pairs[sentence, number]
-            if reference < 0:
-                continue
-            row[:] = ~none
-            for position in range(their_offsets[reference], their_offsets[reference + 1]):
-                token, carry = their_tokens[position], none
-                for word in range(n_words):
-                    before, here = row[word], places[token, word]
-                    added = (before & here) + carry
-                    total = before + added
-                    carry = one if added < carry or total < added else none
-                    row[word] = total | (before & ~here)
-            n_common = 0
-            for word in range(n_words):
-                cleared = ~row[word]
-                while cleared != none:
-                    cleared &= cleared - one
-                    n_common += 1
-            found[sentence, number] = n_common
-        for position in range(start, end):
-            places[tokens[position]] = none
-    return found

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from textassay.embedding.model_files import content_hash
 from textassay.embedding.sentence_transformer import has_bfloat16, network_device
 from textassay.errors import MissingExtraError, UnavailableError
 from textassay.prior.catalog import SMOLLM2
+from textassay.prior.kernels import reduce_rows
 from textassay.prior.model_folder import load_network, load_tokenizer, pretrained_folder
 
 FloatArray = npt.NDArray[np.float64]
@@ -157,7 +157,7 @@ def _describe(logits: Any, places: Any, own: Any, n_rows: int) -> npt.NDArray[np
         block -= block.amax(dim=-1, keepdim=True)
         if block.device.type == "cpu":
             values = np.empty((len(there), N_NUMBERS), dtype=np.float32)
-            _reduce(block.numpy(), torch.softmax(block, dim=-1).numpy(), there.numpy(), values)
+            reduce_rows(block.numpy(), torch.softmax(block, dim=-1).numpy(), there.numpy(), values)
             parts.append(values)
             continue
         parts.append(_described_by_torch(block, there).cpu().numpy())
@@ -174,28 +174,6 @@ def _described_by_torch(logits: Any, own: Any) -> Any:
     above = log_probs > mine
     columns = [mine[:, 0], above.sum(dim=-1).float(), entropies, variances, (probs * above).sum(dim=-1)]
     return torch.stack(columns, dim=1)
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _reduce(logits, probs, own, values):  # type: ignore[no-untyped-def]
-    """Fill the numbers of a `ReadText`; the largest logit of each row is 0."""
-    for row in range(len(own)):
-        mine = logits[row, own[row]]
-        mean, square, mass, top, rank = np.float32(0), np.float32(0), np.float32(0), np.float32(0), 0
-        for token in range(logits.shape[1]):
-            logit, prob = logits[row, token], probs[row, token]
-            mean += prob * logit
-            square += prob * logit * logit
-            above = logit > mine
-            rank += above
-            mass += prob * above
-            top = max(top, prob)
-        normaliser = -np.log(top)
-        values[row, 0] = mine - normaliser
-        values[row, 1] = rank
-        values[row, 2] = normaliser - mean
-        values[row, 3] = max(square - mean * mean, np.float32(0))
-        values[row, 4] = mass
 
 
 def _windows(text: int, before: list[int], ids: list[int]) -> Iterator[_Window]:
