@@ -405,9 +405,10 @@ def brief_warnings(digest: Digest, width: int) -> list[str]:
         shares = [f" {_percent(one.count_generated / one.n_generated)}" if are_counted else "" for one in group]
         named = [f"{one.generator}{share}" for one, share in zip(group, shares, strict=True)]
         more = [f"{len(group) - _MOST_NAMED} more"] if len(group) > _MOST_NAMED else []
+        kind, told = group[0].kind.replace("-", " "), f": {join_words([*named[:_MOST_NAMED], *more])}{real}"
         counted = _COUNTED.search(group[0].message) if are_counted else None
-        kind = group[0].kind.replace("-", " ") + (f" ({counted[1]})" if counted else "")
-        lines.append(shorten(f"{kind}: {join_words([*named[:_MOST_NAMED], *more])}{real}", room))
+        whole = f"{kind} ({counted[1]}){told}" if counted else ""
+        lines.append(whole if 0 < len(whole) <= room else shorten(kind + told, room))
     for warning, subjects in _warnings_of_metrics(digest):
         also = f" (also {join_words(subjects)})" if subjects else ""
         lines.append(clause(warning, room - len(also)) + also if len(also) < room // 2 else clause(warning, room))
