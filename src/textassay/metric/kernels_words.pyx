@@ -225,10 +225,9 @@ def score_pairs(
 ):
     """Return the METEOR of each pair, shape (N, k)."""
     cdef Py_ssize_t sentence, number, longest = 1
-    cdef int64_t reference, start, length, their_start, their_length, place, their_place, entry, n_matches, n_runs
-    cdef int32_t word, their_word
+    cdef int64_t reference, start, length, their_start, their_length, place, their_place, n_matches, n_runs
+    cdef int32_t word, stem
     cdef int stage, n_stages = 3 if synonyms.shape[0] else 2
-    cdef bint fits
     cdef double precision, recall, mean
     scores_of = np.zeros((pairs.shape[0], pairs.shape[1]))
     cdef double[:, ::1] scores = scores_of
@@ -258,23 +257,30 @@ def score_pairs(
                         if partner[place] >= 0:
                             continue
                         word = words[start + place]
-                        for their_place in range(their_length - 1, -1, -1):
-                            if is_taken[their_place]:
-                                continue
-                            their_word = their_words[their_start + their_place]
-                            if stage == 0:
-                                fits = word == their_word
-                            elif stage == 1:
-                                fits = stems[word] == stems[their_word]
-                            else:
-                                fits = word == their_word
-                                for entry in range(synonym_starts[word], synonym_starts[word + 1]):
-                                    fits = fits or synonyms[entry] == their_word
-                            if fits:
-                                partner[place] = their_place
-                                is_taken[their_place] = True
-                                n_matches += 1
-                                break
+                        their_place = their_length - 1
+                        if stage == 0:
+                            while their_place >= 0 and (
+                                word != their_words[their_start + their_place] or is_taken[their_place]
+                            ):
+                                their_place -= 1
+                        elif stage == 1:
+                            stem = stems[word]
+                            while their_place >= 0 and (
+                                stem != stems[their_words[their_start + their_place]] or is_taken[their_place]
+                            ):
+                                their_place -= 1
+                        else:
+                            while their_place >= 0 and (
+                                is_taken[their_place]
+                                or not are_synonyms(
+                                    word, their_words[their_start + their_place], synonym_starts, synonyms
+                                )
+                            ):
+                                their_place -= 1
+                        if their_place >= 0:
+                            partner[place] = their_place
+                            is_taken[their_place] = True
+                            n_matches += 1
                 if n_matches == 0:
                     continue
                 n_runs = 0
@@ -287,6 +293,18 @@ def score_pairs(
                 mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
                 scores[sentence, number] = mean * (1 - GAMMA * pow(<double> n_runs / <double> n_matches, BETA))
     return scores_of
+
+
+cdef inline bint are_synonyms(
+    int32_t word, int32_t other, const int64_t[::1] synonym_starts, const int32_t[::1] synonyms
+) noexcept nogil:
+    cdef int64_t entry
+    if word == other:
+        return True
+    for entry in range(synonym_starts[word], synonym_starts[word + 1]):
+        if synonyms[entry] == other:
+            return True
+    return False
 
 
 def longest_subsequences(
