@@ -250,7 +250,7 @@ def test_a_metric_that_counts_loads_no_library_that_others_need() -> None:
     loaded = _modules_of(
         "compare", "--real", "real.txt", "lstm.txt", "--metrics", "self-bleu(order=5)", "--json", "--quiet"
     )
-    assert "textassay.ngram.kernels_matches" in loaded
+    assert "textassay.corpus.kernels" in loaded
     assert not loaded & {*HEAVY, "jinja2", "joblib", "pydantic", "rich", "scipy.sparse"}
 
 
