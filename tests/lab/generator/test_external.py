@@ -145,6 +145,7 @@ def test_an_interrupt_ends_the_command(tmp_path: Path) -> None:
     def interrupt() -> None:
         while not (child.exists() and child.read_text().strip()):
             time.sleep(0.01)
+        time.sleep(0.2)  # on a busy machine the child may be there before `Popen` returns
         signal.pthread_kill(main, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
