@@ -153,7 +153,7 @@ def _table_of_tables(tables: Sequence[ReproducedTable]) -> Table:
         sure = [cell for cell in both if cell.low is not None and cell.high is not None]
         inside = [cell for cell in sure if _holds_printed(cell)]
         counts = [number_cell(len(cells), 0) for cells in (printed, both, sure)]
-        rows.append([f"{table.id}{', from printed values' if table.recomputed else ''}", *counts, f"{len(inside)}"])
+        rows.append([table.id, *counts, f"{len(inside)}"])
     columns = ("table", "cells printed", "of which ours", "with an interval", "that holds the printed value")
     return Table.of("tables", columns, rows, title="How much of each table is here")
 
