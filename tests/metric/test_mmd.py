@@ -179,7 +179,7 @@ def test_intervals_cover_where_there_is_a_difference_and_are_wide_where_there_is
             for estimate in estimates
             if estimate.interval is not None
         ]
-        assert len(covered) == 100
+        assert len(covered) == 60
         assert least <= np.mean(covered) <= most
 
 
