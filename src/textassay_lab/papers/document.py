@@ -99,7 +99,7 @@ def _what_settles(finding: CheckedFinding, seconds: float) -> str:
         return "not 1,000 times as much data: a value is at its bound, or has no error (one training)"
     hours = seconds * (finding.needs - 1) / 3600
     price = f" ({number(hours, 1 if hours < 10 else 0)} h)" if seconds else ""
-    return f"{_times(finding)}{price}; it {'holds' if finding.then == 'holds' else 'does not hold'} then"
+    return f"{_times(finding)}{price}; it {finding.then} then"
 
 
 def _findings(findings: Sequence[CheckedFinding], seconds: float) -> Section:
@@ -160,7 +160,8 @@ def _table_of_tables(tables: Sequence[ReproducedTable]) -> Table:
 
 def _holds_printed(cell: Reproduced) -> bool:
     """Return whether the interval of ours holds the published value."""
-    return None not in (cell.low, cell.high, cell.published) and cell.low <= cell.published <= cell.high  # type: ignore[operator]
+    low, high, printed = cell.low, cell.high, cell.published
+    return low is not None and high is not None and printed is not None and low <= printed <= high
 
 
 def _table(table: ReproducedTable) -> Table:
