@@ -6,6 +6,7 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from textassay.comparison.learning_curve import learning_curve
 from textassay.comparison.measure import EstimateStore
 from textassay.comparison.run import compare
 from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.inspection.dependence import Examined
@@ -210,10 +212,23 @@ def test_dd_is_kept_before_its_explanation_is_done(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(module, "_explanation", killed)
     with pytest.raises(KeyboardInterrupt):
         compare({"far": FAR[:200]}, REAL[:200], metrics=["dd"], folds=2, effort="quick", out=tmp_path)
-    [kept] = (tmp_path / "estimates").glob("*.npz")
-    found = EstimateStore(tmp_path / "estimates").load(kept.stem)
-    assert found is not None
-    assert found[0].value == dd(FAR[:200], REAL[:200], folds=2, effort="quick").value
+    store = EstimateStore(tmp_path / "estimates")
+    kept = [store.load(file.stem) for file in (tmp_path / "estimates").glob("*.npz")]
+    full, half = sorted((found[0] for found in kept if found is not None), key=lambda one: -one.sizes["n_real"])
+    assert full.value == dd(FAR[:200], REAL[:200], folds=2, effort="quick").value
+    assert (half.sizes["n_generated"], half.sizes["n_real"]) == (100, 100)
+
+
+@pytest.mark.parametrize("size", [200, 201])
+def test_the_half_of_the_learning_curve_is_the_row_at_the_size_of_the_floor(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cross_fits = Mock(wraps=cross_fit)
+    monkeypatch.setattr("textassay.metric.discrepancy.cross_fit", cross_fits)
+    found = compare({"far": FAR[:size]}, REAL[:size], metrics=["dd"], folds=2, effort="quick")
+    half, matched = found.explanations[0].curve[0], found.result("far", "dd").matched
+    assert (half.value, half.n_real, half.n_generated) == (matched.value, size // 2, size - size // 2)
+    assert cross_fits.call_count == 3  # all texts, the half, and the floor
 
 
 def test_too_little_text_has_no_explanation_but_a_reason() -> None:

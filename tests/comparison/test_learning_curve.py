@@ -25,9 +25,9 @@ def _draws(n: int, seed: int, probabilities: np.ndarray) -> list[str]:
 def test_every_point_has_twice_the_text_of_the_one_before() -> None:
     found = learning_curve(*_corpora(sentences(401, 1), sentences(800, 2, shift=0.5)))
     assert [(point.n_real, point.n_generated) for point in found.points] == [
-        (51, 100),
-        (101, 200),
-        (201, 400),
+        (50, 100),
+        (100, 200),
+        (200, 400),
         (401, 800),
     ]
     found = learning_curve(*_corpora(sentences(300, 1), sentences(300, 2)))

@@ -6,6 +6,7 @@ from logistic regression over n-grams alone, on the same folds: its evidence add
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Unpack
@@ -18,7 +19,7 @@ from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.drawn_texts import read_and_draw
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
-from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
+from textassay.comparison.learning_curve import HALVINGS, Judgement, half_rows, judge, learning_curve
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.sources import Source
@@ -151,14 +152,22 @@ def explain(
 
 
 def _explanation(
-    real: Corpus, generated: Corpus, metric: Metric, full: Judgement, *, top: int, halvings: int | None, seed: int
+    real: Corpus,
+    generated: Corpus,
+    metric: Metric,
+    full: Judgement,
+    half: Judgement | None = None,
+    *,
+    top: int,
+    halvings: int | None,
+    seed: int,
 ) -> Explanation:
-    """Explain what dd with its settings found, of a generator without a name."""
+    """Explain what dd with its settings found, of a generator without a name; of the half, see `learning_curve`."""
     level, folds, seen_as = metric.level, metric.settings["folds"], metric.settings["unit"]
     if halvings is None:
         halvings = HALVINGS[metric.settings["effort"]] if seen_as == "sentence" else 1
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
-    curve = learning_curve(real, generated, metric, seed=seed, halvings=halvings, full=full)
+    curve = learning_curve(real, generated, metric, seed=seed, halvings=halvings, full=full, half=half)
     rise = curve.rise
     of_real, of_generated = stream(seed, "explanation", "real"), stream(seed, "explanation", "generated")
     parts = real.drawn(MOST_LINEAR, of_real), generated.drawn(MOST_LINEAR, of_generated)
@@ -233,7 +242,7 @@ def explain_generators(
                 explanations[name] = replace(kept, generator=name)
 
     threads = at_once(side for of_name in texts.values() for side in (of_name.generated, of_name.real))
-    work = partial(_explained, metric=metric, top=top, halvings=halvings, seed=seed)
+    work = partial(_explained, metric=metric, top=top, halvings=halvings, seed=seed, version=version)
     for sides, found in stream_tasks(work, missing(), tell=tell, threads=threads):
         if isinstance(found, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
@@ -241,9 +250,9 @@ def explain_generators(
             store.save_document(keys[sides.name], found.to_dict())
             explanations[sides.name] = replace(found, generator=sides.name)
         else:  # dd, for the comparison
-            key = cell_key(metric, sides.texts, seed=seed, version=version)
+            key, *estimated = found
             if store.load(key) is None:
-                store.save(key, *found)
+                store.save(key, *estimated)
     if progress is not None and texts:
         progress("done", len(texts), len(texts))
     return (
@@ -261,16 +270,30 @@ class _Sides:
 
 
 def _explained(
-    sides: _Sides, *, metric: Metric, top: int, halvings: int | None, seed: int
-) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
-    """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
+    sides: _Sides, *, metric: Metric, top: int, halvings: int | None, seed: int, version: str
+) -> Iterator[tuple[str, Estimate, tuple[str, ...]] | Explanation | str]:
+    """Yield dd of a generator with its key and its warnings, at the floor's size, too; then its explanation.
+
+    Or yield why there is none.
+    """
+    found: list[Judgement] = []
+
+    def judged(texts: Examined) -> tuple[str, Estimate, tuple[str, ...]]:
+        with recorded_warnings() as messages:
+            found.append(judge(texts.real, texts.generated, metric, seed=seed))
+            estimate = metric.annotated(found[-1].estimate, texts, seed=seed)
+        key = cell_key(metric, texts, seed=seed, version=version)
+        return key, estimate, tuple(dict.fromkeys(map(str, messages)))
+
     generated, real = sides.texts.generated, sides.texts.real
     try:
-        with recorded_warnings() as messages:
-            full = judge(real, generated, metric, seed=seed)
-            estimate = metric.annotated(full.estimate, sides.texts, seed=seed)
-        yield estimate, tuple(dict.fromkeys(map(str, messages)))
-        yield _explanation(real, generated, metric, full, top=top, halvings=halvings, seed=seed)
+        yield judged(sides.texts)
+        real_rows, generated_rows = half_rows(real, generated, seed)
+        is_at_floor = len(generated_rows) == len(real) - len(real_rows)
+        if is_at_floor and real.groups is None and generated.groups is None:
+            with suppress(TooFewSentencesError):
+                yield judged(sides.texts.taken(generated_rows, real_rows))
+        yield _explanation(real, generated, metric, *found, top=top, halvings=halvings, seed=seed)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)
 

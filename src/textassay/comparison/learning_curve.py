@@ -2,6 +2,7 @@
 
 A classifier that sees more text detects more, so dd grows with the sample until it levels off. The curve uses nested
 random subsets of both sides, each half of the next; every point is a dd of its own, with cross-fitting and thresholds.
+Without groups, the half is what a comparison measures at the floor's size anyway (`textassay.comparison.floor`).
 
 The curve is rising where the interval of the last doubling's increase lies above 0, and has levelled off where it lies
 below `FLAT`; otherwise it is undecided. The difference is paired, since the texts of the half were judged both times:
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from textassay.comparison.explanation import FLAT, CurvePoint
+from textassay.comparison.floor import in_random_order, real_halves
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import TooFewSentencesError
@@ -81,8 +83,12 @@ def learning_curve(
     seed: int = 0,
     halvings: int | None = None,
     full: Judgement | None = None,
+    half: Judgement | None = None,
 ) -> LearningCurve:
-    """Return dd with all texts of both sides, a half, a quarter, and so on, the smallest sample first."""
+    """Return dd with all texts of both sides, a half, a quarter, and so on, the smallest sample first.
+
+    `full`, `half`: what `judge` says of all texts and of `half_rows`, to save doing it again.
+    """
     metric = metric or dd.declaration.with_settings()
     judged = full or judge(real, generated, metric, seed=seed)
     order = _ranks(real, generated, seed)
@@ -92,7 +98,7 @@ def learning_curve(
         row_masks = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = judge(parts[0], parts[1], metric, seed=seed)
+            part = half if half is not None and halving == 1 else judge(*parts, metric, seed=seed)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
@@ -123,8 +129,20 @@ def side_rises(
     return rises
 
 
+def half_rows(real: Corpus, generated: Corpus, seed: int) -> tuple[IntArray, IntArray]:
+    """Return which texts of both sides the half of the curve has, real ones first."""
+    real_rank, generated_rank = _ranks(real, generated, seed)
+    return np.flatnonzero(real_rank < 0.5), np.flatnonzero(generated_rank < 0.5)
+
+
 def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
     """Return the position of each text in the growing sample, in [0, 1); a group shares one position."""
+    if real.groups is None and generated.groups is None:
+        first, second = real_halves(len(real), seed)
+        shuffle = stream(seed, "learning-curve", "real").permutation
+        order = np.concatenate([shuffle(second), shuffle(first)])
+        # of an odd number, the half has one less of the real texts, and one more of the generated ones
+        return [_places(order) + 0.5 / len(real), _places(in_random_order(len(generated), seed))]
     names = [corpus.groups for corpus in (real, generated)]
     known = np.unique(np.concatenate([groups for groups in names if groups is not None] or [np.zeros(0, np.int64)]))
     of_group = stream(seed, "learning-curve", "groups").permutation(len(known)) / max(1, len(known))
@@ -135,6 +153,13 @@ def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
         else:
             ranks.append(of_group[np.searchsorted(known, corpus.groups)])
     return ranks
+
+
+def _places(order: IntArray) -> FloatArray:
+    """Return where each number stands in an order of all, in [0, 1)."""
+    places = np.empty(len(order))
+    places[order] = np.arange(len(order)) / len(order)
+    return places
 
 
 def _point(judged: Judgement, n_real: int, n_generated: int) -> CurvePoint:

@@ -41,6 +41,7 @@ from textassay.comparison.drawing import Drawn, answered, asked_endpoints, split
 from textassay.comparison.drawn_texts import draw_beside, encode_all, least_for_dd, open_sources
 from textassay.comparison.equivalence import Margins, checked_margins, equivalence_of
 from textassay.comparison.explanation import Explanation
+from textassay.comparison.floor import in_random_order, real_halves
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.sources import Source, check_beside
@@ -48,7 +49,6 @@ from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
 from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
 from textassay.corpus.named_texts import named_texts
-from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
 from textassay.corpus.text_file import TextFile
 from textassay.corpus.texts import as_texts, is_stream
@@ -624,16 +624,13 @@ def tasks_of(
     real answers with other real answers to the same prompts.
     """
     special = {TRAIN: _of_train(metrics)}
-    of_halves = stream(seed, "floor", "halves")
-    if by_prompt and real.groups is not None:
-        first, second = halves_within(real.groups, of_halves)
-    else:
-        first, second = halves(len(real), of_halves, others.within.groups)
+    within = by_prompt and real.groups is not None
+    first, second = real_halves(len(real), seed, real.groups if within else others.within.groups, within=within)
     grouped = replace(real, groups=others.within.groups)
     scored, against = grouped.take(first), grouped.take(second)
 
     def drawn(n: int, size: int) -> npt.NDArray[np.int64] | None:
-        return None if n <= size else np.sort(stream(seed, "floor", "size").permutation(n)[:size])
+        return None if n <= size else np.sort(in_random_order(n, seed)[:size])
 
     def with_columns(texts: Examined, name: str) -> Examined:
         return texts.changed(partial(columns_of, name=name), partial(columns_of, name=name))
