@@ -160,10 +160,11 @@ class CommandLines:
         """Wait until the command has ended; return how it failed, empty where it did not."""
         while self._streams():
             self._read_block()
-        if not _ended(self._process, min(self._deadline, time.monotonic() + self._patience)):
-            raise self._late()
-        exit = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
-        status = 0 if exit is None else exit.si_status if exit.si_code == os.CLD_EXITED else -exit.si_status
+        try:
+            status = self._process.wait(min(self._deadline - time.monotonic(), self._patience))
+        except subprocess.TimeoutExpired:
+            raise self._late() from None
+        _signal(self._process, signal.SIGKILL)  # the others of its group, before its number may be taken again
         message = _last_line(self._messages)
         return "" if status == 0 else f"it ended with status {status}" + (f": {message}" if message else "")
 
@@ -223,22 +224,18 @@ def _group(command: str) -> Iterator["subprocess.Popen[bytes]"]:
                 stream.close()
 
 
-def _ended(process: "subprocess.Popen[bytes]", deadline: float) -> bool:
-    """Wait until the process has ended, at most until `deadline`; its number stays taken. Return whether it has."""
-    pause = 0.001
-    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(pause)
-        pause = min(2 * pause, 0.1)
-    return True
+def _signal(process: "subprocess.Popen[bytes]", number: int) -> None:
+    """Send a signal to the whole group of a process."""
+    with suppress(ProcessLookupError, PermissionError):  # a group without living processes, on some systems
+        os.killpg(process.pid, number)
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End the whole group of a process, first by a request, then by force, and take its exit status."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)
-    _ended(process, time.monotonic() + _GRACE)
-    with suppress(ProcessLookupError, PermissionError):  # a group without living processes, on some systems
-        os.killpg(process.pid, signal.SIGKILL)
+    """End the whole group of a process, first by a request, then by force, unless it is known to have ended."""
+    if process.returncode is not None:
+        return
+    _signal(process, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)
+    _signal(process, signal.SIGKILL)
     process.wait()
