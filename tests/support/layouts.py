@@ -79,10 +79,21 @@ def _vocabulary(n: int) -> npt.NDArray[np.object_]:
     return np.array([made_up_word(number) for number in range(n)], dtype=object)
 
 
+@cache
+def _zipf_edges(n_kinds: int) -> npt.NDArray[np.float64]:
+    return np.cumsum(1 / np.arange(2, n_kinds + 2))
+
+
 def _zipf(rng: np.random.Generator, n_kinds: int, size: int | tuple[int, ...]) -> IntArray:
     """Return numbers below `n_kinds`, of which number k has a probability like 1 / (k + 2)."""
-    edges = np.cumsum(1 / np.arange(2, n_kinds + 2))
+    edges = _zipf_edges(n_kinds)
     return np.asarray(np.searchsorted(edges, rng.random(size) * edges[-1]))
+
+
+@cache
+def _followers() -> IntArray:
+    """Return 20 words that like to follow each word."""
+    return _zipf(np.random.default_rng(1), ZIPF_WORDS, (ZIPF_WORDS, 20))
 
 
 def _texts(words: npt.NDArray[np.object_], lengths: IntArray) -> list[str]:
@@ -91,7 +102,7 @@ def _texts(words: npt.NDArray[np.object_], lengths: IntArray) -> list[str]:
 
 def chains(n: int, rng: np.random.Generator, *, memory: float = 0.5, shortest: int = 3, longest: int = 17) -> list[str]:
     """Draw texts of a made-up language: Zipf's law, and `memory` of the words are among 20 that like to follow."""
-    followers = _zipf(np.random.default_rng(1), ZIPF_WORDS, (ZIPF_WORDS, 20))
+    followers = _followers()
     lengths = rng.integers(shortest, longest + 1, n)
     words = np.empty((n, longest), dtype=np.int64)
     words[:, 0] = _zipf(rng, ZIPF_WORDS, n)

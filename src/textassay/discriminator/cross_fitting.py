@@ -28,8 +28,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 from scipy.stats import rankdata
-from sklearn.isotonic import IsotonicRegression
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import fold_numbers
@@ -346,11 +346,12 @@ def plug_in(real_scores: FloatArray, generated_scores: FloatArray, *, rng: np.ra
     for part in range(parts):
         rest = [side[number != part] for side, number in zip(sides, numbers, strict=True)]
         sizes = [len(side) for side in rest]
-        eta = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
-            np.concatenate(rest), np.repeat([1.0, 0.0], sizes), np.repeat([1 / size for size in sizes], sizes)
-        )
+        places, members = np.unique(np.concatenate(rest), return_inverse=True)
+        weights = np.bincount(members, np.repeat([1 / size for size in sizes], sizes))
+        of_real = np.bincount(members[: sizes[0]], minlength=len(places)) / sizes[0]
+        eta = isotonic_regression(of_real / weights, weights=weights).x
         for side, number, certain in zip(sides, numbers, certainty, strict=True):
-            certain[number == part] = np.abs(2 * eta.predict(side[number == part]) - 1)
+            certain[number == part] = np.abs(2 * np.interp(side[number == part], places, eta) - 1)
     return float(min(1.0, (certainty[0].mean() + certainty[1].mean()) / 2))
 
 
