@@ -33,6 +33,7 @@ from textassay_lab.meta_evaluation import bench
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 COMPARE = ["compare", "--real", "real.txt", "lstm=lstm.txt", "trigram=trigram.txt", "--out"]  # how many pages begin
+SLOW = ("docs/adversarial.md", "docs/audit.md", "docs/drawing.md")  # 3 seconds each and more; tests/cli runs the same
 BLOCK = re.compile(r"^(?:<!-- ([^\n]+) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -115,7 +116,13 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_rounds", "few_draws", "no_figures", "endpoint")
-@pytest.mark.parametrize("page", _pages_with("python", "console"), ids=_name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=_name(page), marks=[pytest.mark.slow] * (_name(page) in SLOW))
+        for page in _pages_with("python", "console")
+    ],
+)
 def test_blocks_run_in_order(
     page: Path, texts: Path, folders: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
