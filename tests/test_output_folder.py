@@ -248,7 +248,7 @@ def test_a_put_that_fails_is_one_line_and_status_1(
     words = ["compare", "--real", str(tmp_path / "real.txt"), str(tmp_path / "made.txt"), "--metrics", "length"]
     assert main([*words, "--quiet", "--out", ADDRESS]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    folder = Path(line.partition("all files are in ")[2].partition(", and the same command goes on from there")[0])
+    folder = Path(line.partition("all files are in ")[2].partition(", and the same command resumes from there")[0])
     assert (folder / "results.json").is_file()
 
 

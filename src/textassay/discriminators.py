@@ -245,13 +245,13 @@ def _parts(real: Corpus, generated: Corpus, seed: int) -> tuple[tuple[Corpus, Co
     clusters = text_clusters([real, generated])
     fewest = min(len(np.unique(numbers)) for numbers in clusters)
     if fewest < 2:
-        raise TooFewSentencesError("a class has 1 different text: at least 2 are needed, to learn and to choose")
+        raise TooFewSentencesError("a class has 1 distinct text: at least 2 are needed, for training and validation")
     folds = stratified_folds(clusters, min(VALIDATION_PARTS, fewest), stream(seed, "classifier", "valid"))
     sides = list(zip((real, generated), folds, strict=True))
     train = [corpus.take(np.flatnonzero(fold != 0)) for corpus, fold in sides]
     valid = [corpus.take(np.flatnonzero(fold == 0)) for corpus, fold in sides]
     if not all(len(corpus) for corpus in (*train, *valid)):
-        raise TooFewSentencesError("the classes have too few different texts of their own to learn and to choose")
+        raise TooFewSentencesError("the classes have too few distinct texts of their own for training and validation")
     return (train[0], train[1]), (valid[0], valid[1])
 
 

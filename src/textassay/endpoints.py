@@ -82,9 +82,9 @@ class Connection:
         for name, kind in get_type_hints(type(self)).items():
             check_type(name, getattr(self, name), kind)
         if not self.model.strip():
-            raise OptionError(f"name a model after '{PREFIX}', such as {PREFIX}gpt-4o-mini or {PREFIX}MODEL@URL")
+            raise OptionError(f"give a model after '{PREFIX}', such as {PREFIX}gpt-4o-mini or {PREFIX}MODEL@URL")
         if not re.fullmatch(r"\w+", self.key_variable):
-            raise OptionError("key_variable must be the name of an environment variable, and never the key itself")
+            raise OptionError("key_variable must be the name of an environment variable, not the key itself")
         check_range("concurrency", self.concurrency, 1, 256)
         check_range("retries", self.retries, 0, 100)
         check_positive(self, ("timeout", "requests_per_minute", "tokens_per_minute"))
@@ -110,9 +110,11 @@ def check_address(url: str) -> None:
     if host is None or parts.scheme.lower() not in ("http", "https"):
         raise OptionError("the address of an endpoint must begin with http:// or https://, as https://HOST/v1")
     if "@" in parts.netloc:
-        raise OptionError(f"the address of an endpoint must hold no user and no password: set {KEY_VARIABLE} instead")
+        raise OptionError(
+            f"the address of an endpoint must not contain a user or a password: set {KEY_VARIABLE} instead"
+        )
     if parts.query or parts.fragment:
-        raise OptionError("the address of an endpoint must have no '?' and no '#': keys come from the environment")
+        raise OptionError("the address of an endpoint must not contain '?' or '#': keys are read from the environment")
 
 
 def names_endpoint(name: object) -> bool:
@@ -155,7 +157,7 @@ def _check_known(kind: type[Connection], key: str, where: str) -> None:
     if key in known:
         return
     if "key" in key.lower() or "token" in key.lower() or "auth" in key.lower():
-        raise OptionError(f"'{key}': a key is read from the environment only: set {KEY_VARIABLE}, or name key_variable")
+        raise OptionError(f"'{key}': keys are read only from the environment: set {KEY_VARIABLE}, or name key_variable")
     raise unknown_name(f"setting of {where.rstrip(':')}", key, known)
 
 
@@ -264,19 +266,21 @@ class Client:
                 self._has_answered = True
                 return document
             if content.lstrip()[:1] == b"<":
-                raise EndpointError(f"{place}: gave a web page instead of JSON; {_ASK_ADDRESS}")
+                raise EndpointError(f"{place}: sent a web page instead of JSON; {_ASK_ADDRESS}")
             reason = _reason(document)
-            raise _TryAgain("gave no answer" + (f" ({reason})" if reason else ", but what is no JSON of an answer"))
+            raise _TryAgain(
+                "gave no answer" + (f" ({reason})" if reason else ", but the answer is not the expected JSON")
+            )
         document = self._parsed(content)
         reason, code = _reason(document), _code(document)
         said = f": {reason}" if reason else ""
         if status in _AGAIN and code != "insufficient_quota":
             raise _TryAgain(f"failed with status {status}{said}", _seconds_asked(headers))
         if 300 <= status < 400:
-            raise EndpointError(f"{place}: there is a redirection (status {status}); give the address that it leads to")
+            raise EndpointError(f"{place}: the address redirects (status {status}); give the target address")
         if status == 401:  # what is said of a key may hold parts of it
             variable = self.connection.key_variable
-            wrong = f"the key in {variable} is refused" if _key(variable) else f"it asks for a key: set {variable}"
+            wrong = f"the key in {variable} is refused" if _key(variable) else f"it requires a key: set {variable}"
             raise EndpointError(f"{place}: {wrong} (status 401)")
         if status in (404, 405) and not isinstance(document, dict):
             raise EndpointError(f"{place}: there is nothing at this address (status {status}); {_ASK_ADDRESS}")
@@ -312,7 +316,7 @@ class Client:
             response, error = came.get(timeout=seconds)
         except Empty:
             self._sessions.session = None
-            raise _TryAgain(f"gave no whole answer within {seconds:g} seconds") from None
+            raise _TryAgain(f"sent no complete answer within {seconds:g} seconds") from None
         if error is not None:
             raise error
         return response  # type: ignore[no-any-return]
@@ -355,29 +359,29 @@ class Client:
                     size += len(part)
                     if size > _MOST_BYTES:
                         raise EndpointError(
-                            f"{connection.place}: gave an answer of more than {_MOST_BYTES >> 20} MB; "
-                            "ask for less at once, with max_tokens or batch"
+                            f"{connection.place}: sent an answer of more than {_MOST_BYTES >> 20} MB; request less "
+                            "at once, with max_tokens or batch"
                         )
                 return response.status_code, {k.lower(): v for k, v in response.headers.items()}, b"".join(parts)
         except EndpointError:  # a ValueError, too
             raise
         except requests.exceptions.SSLError:
-            raise EndpointError(f"{connection.place}: there is no safe connection (its certificate is wrong)") from None
+            raise EndpointError(f"{connection.place}: no secure connection (invalid certificate)") from None
         except requests.exceptions.ConnectTimeout:
             raise self._no_connection("no connection within 10 seconds") from None
         except requests.exceptions.Timeout:
-            raise _TryAgain(f"gave no whole answer within {seconds:g} seconds") from None
+            raise _TryAgain(f"sent no complete answer within {seconds:g} seconds") from None
         except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
-            raise _TryAgain("broke off in the middle of an answer") from None
+            raise _TryAgain("closed the connection in the middle of an answer") from None
         except requests.exceptions.ConnectionError as error:
             words = str(error).lower()
             if "resolve" in words or "name or service" in words:
-                raise EndpointError(f"{connection.place}: no machine of that name; {_ASK_ADDRESS}") from None
+                raise EndpointError(f"{connection.place}: unknown host; {_ASK_ADDRESS}") from None
             if "refused" in words:
-                raise self._no_connection("nothing listens there (connection refused)") from None
-            raise _TryAgain("broke off the connection") from None
+                raise self._no_connection("no server is listening (connection refused)") from None
+            raise _TryAgain("closed the connection") from None
         except (requests.exceptions.RequestException, ValueError) as error:
-            raise EndpointError(f"{connection.place}: cannot be asked ({type(error).__name__})") from None
+            raise EndpointError(f"{connection.place}: the request failed ({type(error).__name__})") from None
 
     def _parsed(self, content: bytes) -> Any:
         """Return the JSON document of a response, the key taken out of its strings; None where there is none."""
@@ -393,7 +397,7 @@ class Client:
         return EndpointError(f"{self.connection.place}: {words}; {_ASK_ADDRESS}")
 
 
-_ASK_ADDRESS = "check the address, which mostly ends in /v1"
+_ASK_ADDRESS = "check the address, which usually ends in /v1"
 
 
 class _TryAgain(Exception):  # noqa: N818  (whether it is an error is seen later)
@@ -461,8 +465,8 @@ def about_tokens(text: str) -> int:
 def _key(variable: str) -> str | None:
     key = os.environ.get(variable, "").strip() or None
     if key is not None and not re.fullmatch(r"[!-~]+", key):
-        wrong = "a line break" if len(key.splitlines()) > 1 else "a sign that is no ASCII letter, digit or mark"
-        raise EndpointError(f"the key in {variable} holds {wrong}: set it to the key alone")
+        wrong = "a line break" if len(key.splitlines()) > 1 else "a character that is no ASCII letter, digit or mark"
+        raise EndpointError(f"the key in {variable} holds {wrong}: set it to the key only")
     return key
 
 

@@ -22,5 +22,5 @@ def extension(group: str, *, for_what: str) -> Any:
     for found in extensions(group):
         return found
     raise UnavailableError(
-        f"{for_what} needs textassay's laboratory, and no package registers {group}: reinstall textassay"
+        f"{for_what} needs the package textassay_lab, but no package registers {group}: reinstall textassay"
     )

@@ -41,21 +41,23 @@ Tokenizer = Annotated[
 ]
 Lowercase = Annotated[bool, Option("Lower-case all texts.", panel=TEXTS, show_default=False)]
 Normalize = Annotated[
-    bool, Option("Undo differences of case, quotes and spacing in all texts.", panel=TEXTS, show_default=False)
+    bool, Option("Remove differences in case, quotes and spacing from all texts.", panel=TEXTS, show_default=False)
 ]
-MaxTokens = Annotated[int | None, Option("Cut all texts after N tokens.", "N", TEXTS), Between(1)]
+MaxTokens = Annotated[int | None, Option("Truncate all texts to N tokens.", "N", TEXTS), Between(1)]
 Independent = Annotated[
     bool,
-    Option("Take texts for independent draws; by default they are examined.", panel=TEXTS, names=("--independent",)),
+    Option("Treat texts as independent draws; by default this is tested.", panel=TEXTS, names=("--independent",)),
 ]
 Metrics = Annotated[
     _Metrics | None,
-    Option("Such as 'dd,bleu(order=4)'; all of them by default.", "LIST", MEASURING),
+    Option("Metrics, such as 'dd,bleu(order=4)'; all by default.", "LIST", MEASURING),
     Parse("textassay.metric.catalog:split_names"),
 ]
 Effort = Annotated[
     _Effort,
-    Option("Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.", "HOW", MEASURING),
+    Option(
+        "Effort of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.", "HOW", MEASURING
+    ),
     Check("textassay.metric.base:check_effort"),
 ]
 Encoder = Annotated[
@@ -69,7 +71,7 @@ Encoder = Annotated[
 ]
 Prior = Annotated[
     str | None,
-    Option("What dd knows of the language: smollm2, pretrained:MODEL, english or auto.", "NAME"),
+    Option("Prior knowledge of the language for dd: smollm2, pretrained:MODEL, english or auto.", "NAME"),
     Check("textassay.prior.catalog:check_prior"),
 ]
 Level = Annotated[
@@ -79,10 +81,12 @@ Level = Annotated[
 ]
 Device = Annotated[
     str,
-    Option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING),
+    Option("Device for networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING),
     Check("textassay.execution.threads:check_device"),
 ]
-Workers = Annotated[int | None, Option("Threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)]
+Workers = Annotated[
+    int | None, Option("Number of threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)
+]
 Seed = Annotated[int, Option("Random seed: the same seed gives the same numbers.", "N", RUNNING), Between(0)]
 
 
@@ -133,11 +137,17 @@ class Measuring(Reading, Computing):
     """How generated text is drawn, and told from real text by dd."""
 
     draw: Annotated[
-        int | None, Option("Texts to draw from each model; as many as real ones by default.", "N"), Between(2)
+        int | None,
+        Option("Number of texts to draw from each model; as many as real texts by default.", "N"),
+        Between(2),
     ] = None
     no_log_probs: Annotated[
         bool,
-        Option("Do not use those of generators that are models.", names=("--no-log-probs",), show_default=False),
+        Option(
+            "Do not use the log-probabilities of generators that are models.",
+            names=("--no-log-probs",),
+            show_default=False,
+        ),
     ] = False
     effort: Effort = "default"
     prior: Prior = None
@@ -166,7 +176,7 @@ class Measuring(Reading, Computing):
 class Explaining(Measuring):
     """How it is explained what gives generators away."""
 
-    unit: Annotated[str, Option("What a text is: sentence, document, or auto (as it looks).", "UNIT")] = "auto"
+    unit: Annotated[str, Option("Unit of text: sentence, document, or auto (detected).", "UNIT")] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +188,7 @@ class Comparing(Explaining):
     paper: Annotated[
         bool, Option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
     ] = False
-    explain: Annotated[bool, Option("Show what gives each generator away; takes a while.", panel=MEASURING)] = True
+    explain: Annotated[bool, Option("Show what distinguishes each generator; takes a while.", panel=MEASURING)] = True
     equivalent: Annotated[
         _Margins | None,
         Option("PASS or FAIL: is dd at most this? Such as 0.1 or 'dd=0.1,bleu=0.02'.", "MARGIN", OUTPUT),
@@ -202,7 +212,7 @@ class Comparing(Explaining):
         if self.encoder is not None:
             resolve_encoder(self.encoder)
             if has_features and self.encoder != "given":
-                raise OptionError("features and an encoder cannot go together: leave one of them out")
+                raise OptionError("features and an encoder cannot be combined: leave one of them out")
         of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
         of_dd = {"folds": self.n_folds, **({} if self.prior is None else {"prior": self.prior})}
         encoder = self.encoder or self.encoder_name(has_features=has_features)

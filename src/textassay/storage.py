@@ -173,7 +173,7 @@ def _locked(path: Path) -> BinaryIO:
                 return file
         except BlockingIOError:
             if not has_waited:
-                warnings.warn(f"another run adds to {path}; waiting for it, to take what it gets", stacklevel=3)
+                warnings.warn(f"another run is writing to {path}; waiting for its results", stacklevel=3)
             has_waited = True
             time.sleep(_LOCK_PAUSE)
         except OSError:
@@ -388,7 +388,7 @@ def output_folder(address: str | os.PathLike[str], *, file: str | None = None, k
                 shutil.rmtree(folder, ignore_errors=True)
         except TextassayError as error:
             del _ADDRESSES[str(folder)]
-            message = f"{error}; all files are in {folder}, and the same command goes on from there"
+            message = f"{error}; all files are in {folder}, and the same command resumes from there"
             if not failed:
                 raise NotPutError(message) from error
             warnings.warn(message, stacklevel=2)  # what failed first has an error of its own

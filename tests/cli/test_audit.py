@@ -101,7 +101,7 @@ def test_a_look_that_the_budget_does_not_allow_is_not_begun(server: Endpoint, ru
     assert run("audit", "check", "a", "--samples", 2).status == 0
     outcome = run("audit", "check", "a", "--samples", 2)
     assert (outcome.status, len(server.bodies)) == (3, 96)
-    assert "Could not tell: a look takes 24 requests, and 96 of 100 are spent" in " ".join(outcome.stdout.split())
+    assert "Inconclusive: a look takes 24 requests, and 96 of 100 are spent" in " ".join(outcome.stdout.split())
     assert run("audit", "check", "a", "--samples", 2, "--budget", 200).status == 0
 
 

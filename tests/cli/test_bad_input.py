@@ -270,7 +270,7 @@ def test_inputs_beside_the_texts(refused: Refused, arguments: tuple[str, ...], e
         ({11: "-inf"}, "the model gives this text probability 0"),
         ({11: "nan", 12: "nan"}, "row 12 holds NaN (2 such rows)"),
         ({305: "0.25"}, "log-probs of lstm, generated side must be at most 0, row 6 holds 0.25"),
-        ({305: "-1 -2"}, "lp.txt, line 306: must hold one number, got '-1 -2'"),
+        ({305: "-1 -2"}, "lp.txt, line 306: must contain one number, got '-1 -2'"),
         ({305: "-1\n-1"}, "lp.txt must hold 600 numbers, first those of the 300 real texts"),
     ],
 )

@@ -74,8 +74,8 @@ def test_a_folder_takes_more_generators_and_metrics_but_no_other_seed(run: Run) 
     outcome = run(*command, "length", "--seed", 2)
     assert outcome.status == 2
     assert outcome.stderr == (
-        "textassay: error: report holds results of other settings (seed 1, now 2): choose another --out, give the same "
-        "settings, or delete report/results.json\n"
+        "textassay: error: report contains results for other settings (seed 1, now 2): choose another --out, "
+        "give the same settings, or delete report/results.json\n"
     )
     assert Path("report/results.json").read_bytes() == before
 

@@ -175,7 +175,7 @@ def test_explain_and_plan_draw_what_compare_draws(run: Run, models: Path) -> Non
     for command, page in (("explain", "explain.html"), ("plan", "plan.html")):
         assert "Texts drawn" in Path("r", page).read_text(encoding="utf-8"), command
     without = json.loads(run("plan", *shared, "--no-log-probs").stdout)
-    assert without["pilot"]["draws"][0]["no_log_probs"] == "they were not asked for"
+    assert without["pilot"]["draws"][0]["no_log_probs"] == "they were not requested"
     printed = " ".join(run("explain", *shared[:-3], "--out", "r").stdout.split())
     assert "300 texts were drawn from ngram" in printed
 

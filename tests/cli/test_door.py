@@ -49,7 +49,7 @@ def test_a_device_that_is_not_there(refused: Refused, command: str) -> None:
     """Before any file or model is looked for, also where no network would run."""
     pytest.importorskip("torch")
     told = refused(command, *COMMANDS[command], "--device", "cuda:99")
-    assert told.startswith("device cuda:99 is not there: PyTorch finds ")
+    assert told.startswith("device cuda:99 is not available: PyTorch finds ")
 
 
 @pytest.mark.parametrize("command", with_option("--workers"))

@@ -96,7 +96,7 @@ def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, ser
     assert done.status == 0
     said = (
         "api: 40 requests, about 12 prompt tokens each, 480 together, and at most 2,000 tokens of answers; 0.00448 at "
-        "the prices given, at most; answers that are kept are not asked for again"
+        "the prices given, at most; stored answers are not requested again"
     )
     assert said in done.stderr
     (draw,) = json.loads(done.stdout)["draws"]

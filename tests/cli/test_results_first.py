@@ -84,7 +84,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(run: Run, folder: Path, mo
     assert done.status == 2
     assert "by length" in done.stdout
     told = re.search(
-        r"no space left on device; the results were printed, and their files are in (\S+): move", done.stderr
+        r"no space left on device; the results were printed, and the files are in (\S+): move", done.stderr
     )
     assert told is not None
     assert (Path(told[1]) / "report.html").exists()
@@ -106,7 +106,7 @@ def test_a_disk_that_is_full_in_the_middle_loses_nothing(run: Run, monkeypatch: 
     done = run(*COMPARE, "--out", "report")
     assert done.status == 0
     assert "by length" in done.stdout
-    told = "No space left on device; choose another --out; the run goes on, but what it computes is not kept there"
+    told = "No space left on device; choose another --out; the run continues, but its results are not stored there"
     assert done.stderr.count(told) == 1
 
 
@@ -139,7 +139,7 @@ def test_a_fault_of_the_program_has_a_status_of_its_own(run: Run, monkeypatch: p
 
 
 def test_an_empty_place_is_refused(refused: Refused) -> None:
-    assert refused(*COMPARE, "--out", "") == "--out is empty: name a place, or leave it out"
+    assert refused(*COMPARE, "--out", "") == "--out is empty: give a path, or leave it out"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     shared = _with_ranks(comparison, "dd", {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)})
     text = answer(Digest(shared))[0]
     assert "a (0.1" in text
-    assert "come first by dd. Which of them is closest is not clear: they may differ by up to 0.1" in text
+    assert "come first by dd. It is not clear which of them is closest: they may differ by up to 0.1" in text
     assert "Last, in no clear order, are c and d" in text
     assert "is last" not in text
 
@@ -133,8 +133,10 @@ def test_where_the_main_metric_is_missing_the_answer_says_why_and_what_it_goes_b
         "the first metric that has a value."
     )
     assert "bleu(order=2)" in second
-    other = _without(make_comparison(("a",)), "dd", "it is undefined on this text")
-    assert answer(Digest(other))[0].startswith("dd has no value: it is undefined on this text. Until then bleu(order=2")
+    other = _without(make_comparison(("a",)), "dd", "it is undefined for this text")
+    assert answer(Digest(other))[0].startswith(
+        "dd has no value: it is undefined for this text. Until then bleu(order=2"
+    )
     assert not any("no value" in sentence for sentence in answer(Digest(make_comparison(("a", "b")))))
     nothing = replace(comparison, metrics=("dd", "vocabulary(of=types)"))
     assert "needs at least 50 texts" in answer(Digest(nothing))[1]

@@ -86,12 +86,12 @@ def test_every_text_is_scored_once_or_none_are_used() -> None:
     draw, _ = _drawn(source, 800, scored=True)
     assert (draw.log_probs, source.scored) == (True, 800 + 120)
     impossible, _ = _drawn(_Source(impossible=299), 800, scored=True)
-    assert (impossible.log_probs, impossible.no_log_probs) == (False, "a gives some texts probability 0")
+    assert (impossible.log_probs, impossible.no_log_probs) == (False, "a assigns probability 0 to some texts")
     mixed = _all_drawn({"a": _Source(), "b": Counter()}, scored=True)
     assert {draw.no_log_probs for draw, _ in mixed.values()} == {
         "b has none, and dd with them cannot be compared with dd without"
     }
-    assert _drawn(_Source())[0].no_log_probs == "they were not asked for"
+    assert _drawn(_Source())[0].no_log_probs == "they were not requested"
 
 
 def test_what_is_drawn_does_not_depend_on_how_much() -> None:

@@ -48,7 +48,7 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     with pytest.raises(InputError) as raised:
         ta.compare({"api": name}, REAL, out=out, **LENGTH)
     told = "api: 40 of 60 answers are there, kept on disk: the same command goes on from there; "
-    assert str(raised.value) == f"{told}{MODEL}@{server.url}: broke off the connection, 2 times"
+    assert str(raised.value) == f"{told}{MODEL}@{server.url}: closed the connection, 2 times"
     server.always = None
     server.bodies.clear()
     comparison = ta.compare({"api": name}, REAL, out=out, **LENGTH)
@@ -92,9 +92,7 @@ def test_cut_answers_are_warned_of(server: Endpoint) -> None:
     server.change = cut
     generator = ta.generators.Endpoint(MODEL, url=server.url, prompt="a", max_tokens=5)
     comparison = ta.compare({"api": generator}, REAL, **LENGTH)
-    cut_off = (
-        "api: 60 of 60 answers are cut off at max_tokens (finish reason length): a larger max_tokens lets them end"
-    )
+    cut_off = "api: 60 of 60 answers are cut off at max_tokens (finish reason length): increase max_tokens"
     assert cut_off in comparison.warnings
     page = " ".join(str(comparison_document(comparison)).split())
     assert "60 answers of" in page

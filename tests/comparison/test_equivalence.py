@@ -133,7 +133,7 @@ def test_it_says_how_many_texts_would_decide() -> None:
     assert _one(_judged("a", 0.06, n=left.needed // 4), 0.1).verdict == "INCONCLUSIVE"
     at = _one(_judged("a", 0.1), 0.1)
     assert at.needed is None
-    assert told(at).endswith("no number of texts: the estimate is at the margin")
+    assert told(at).endswith("no number of texts would decide: the estimate is at the margin")
 
 
 def test_what_cannot_be_judged_does_not_pass() -> None:

@@ -56,7 +56,7 @@ def test_lengths_and_repetition_are_means() -> None:
     found = differences(real, generated)
     assert found["tokens"].generated == 219
     assert found["tokens"].real == 60
-    repeated = found["share of the three-token phrases of the second half that stand in the first"]
+    repeated = found["share of the trigrams of the second half that occur in the first"]
     assert repeated.generated == 1.0
     assert repeated.low > 0.9
     assert structure_statement(found["tokens"]) == "Tokens: 219.0 on average, real 60.0"

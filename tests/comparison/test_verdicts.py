@@ -178,7 +178,7 @@ def test_generators_that_are_not_separated_share_nothing() -> None:
     ranks = tuple(replace(r, low=1, high=2) if r.metric == "dd" else r for r in made.ranks)
     said = answer(Digest(replace(made, pairs=pairs, ranks=ranks)))[0]
     assert "a and b are not separated by dd." in said
-    assert "Which of them is closest is not clear: they may differ by up to 0.300" in said
+    assert "It is not clear which of them is closest: they may differ by up to 0.300" in said
     narrow = tuple(replace(p, low=-0.01, high=0.015) if p.metric == "dd" else p for p in pairs)
     assert "They differ by 0.015 at most." in answer(Digest(replace(made, pairs=narrow, ranks=ranks)))[0]
 

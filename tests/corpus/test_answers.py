@@ -165,11 +165,11 @@ def test_missing_answers_are_left_out_and_counted(tmp_path: Path, rows: list[Any
         ),
         (
             [{"text": "a"}, {"error": "timeout"}],
-            "line 2 holds no 'text' but an error of the endpoint (timeout): ask again, or leave the row out",
+            "line 2 holds no 'text' but an error of the endpoint (timeout): request it again, or leave the row out",
         ),
         (
             [lm_eval("x", ["-1.5", "False"], settings=" yes")],
-            "line 1 holds no answer: scores of given answers, of which the model writes none; ask again, or name "
+            "line 1 holds no answer: scores of given answers, none of which the model wrote; ask again, or name "
             "another column, as in FILE::doc.question",
         ),
     ],
@@ -239,8 +239,8 @@ def test_several_filters_repeat_no_answer(tmp_path: Path) -> None:
     rows = [lm_eval(name, f"{name}{kind}", filtered=kind) for kind in ("strict", "flexible") for name in "ab"]
     path = write(tmp_path / "samples.jsonl", rows)
     assert message_of(path) == (
-        "line 3: every answer is there once for each filter, strict and flexible: name one as the column "
-        "(FILE::strict), or FILE::resps[0][0] for what the model wrote"
+        "line 3: the file has every answer once per filter, strict and flexible: name one as the column "
+        "(FILE::strict), or FILE::resps[0][0] for the model's output"
     )
     assert read_texts(path, column="flexible").texts == ("aflexible", "bflexible")
     assert read_texts(path, column="resps[0][0]").texts == ("raw astrict", "raw bstrict")

@@ -91,7 +91,7 @@ def test_a_dict_of_splits_names_them(tmp_path: Path) -> None:
     save_dataset(tmp_path / "saved" / "train", [arrow.table({"text": ["a"]})])
     (tmp_path / "saved" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
     assert message_of(tmp_path / "saved") == (
-        f"{tmp_path / 'saved'} holds several splits; name one: {tmp_path / 'saved' / 'train'}, "
+        f"{tmp_path / 'saved'} contains several splits; name one: {tmp_path / 'saved' / 'train'}, "
         f"{tmp_path / 'saved' / 'test'}"
     )
     assert read_texts(tmp_path / "saved" / "train").texts == ("a",)

@@ -176,7 +176,7 @@ def test_missing_files_suggest_the_nearest(tmp_path: Path) -> None:
 
 def test_a_folder_names_files_inside(tmp_path: Path) -> None:
     assert message_of(tmp_path) == (
-        f"{tmp_path} is a folder, but neither a saved dataset nor one of text files; give a file"
+        f"{tmp_path} is a folder, but contains neither a saved dataset nor text files; give a file"
     )
     for name in ("d.csv", "a.csv.gz", "c.json", "x.bin"):
         write(tmp_path / name, "a")
@@ -210,7 +210,7 @@ def test_a_folder_of_text_files_has_one_text_a_file(tmp_path: Path) -> None:
 def test_unknown_kinds_list_the_valid_ones(tmp_path: Path) -> None:
     valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz or .zst; and .eval"
     docx = message_of(write(tmp_path / "f.docx", "a"))
-    assert docx.endswith(f"(suffix '.docx'); {valid}: write its texts as one of these")
+    assert docx.endswith(f"(suffix '.docx'); {valid}: save its texts in one of these formats")
     assert message_of(write(tmp_path / "f.xlsx.gz", b"a")).endswith(f"(suffix '.xlsx'); {valid}: save it as CSV")
     assert read_texts(write(tmp_path / "f.TXT", "a")).texts == ("a",)
 
@@ -315,7 +315,7 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ('{"text": "a"}\n"b"\n', "line 2: must be an object like those before, got a string"),
         ('"a"\n{"text": "b"}\n', "line 2: must be a string like those before, got an object"),
         ("3\n", "line 1: the value must be a string or an object, got a number"),
-        ("[1]\n", "line 1: which of the 1 values of a list is the text? Name it by its place, as in FILE::[0]"),
+        ("[1]\n", "line 1: which of the 1 values. Name the position of the text, as in FILE::[0]"),
         ("true\n", "line 1: the value must be a string or an object, got a boolean"),
         ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
         ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is not a character"),

@@ -250,7 +250,7 @@ def test_a_column_that_lines_cannot_have_is_said_to_do_nothing(tmp_path: Path) -
     table.write_text("text,id\nIt rains .,1\n")
     told = read_texts(lines, column="text").notes
     assert [(note.kind, note.message) for note in told] == [
-        ("no-columns", "lines.txt holds texts alone, and no column text.")
+        ("no-columns", "lines.txt contains only texts, without a column text.")
     ]
     assert not read_texts(lines).notes
     assert "no-columns" not in [note.kind for note in read_texts(table, column="text").notes]

@@ -29,7 +29,7 @@ def described(*texts: str) -> list[list[float]]:
 
 
 def absent(text: str, longest: int = 6) -> list[int]:
-    """Count n-grams that do not stand in the training text, the slow way; then the longest run of known ends."""
+    """Count n-grams that do not occur in the training text, the slow way; then the longest run of known ends."""
     known = {
         tuple(padded[start : start + n])
         for line in TRAIN

@@ -124,9 +124,9 @@ def test_vectors_of_finished_corpora_are_not_asked_for_again_after_a_kill(server
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ([], "gave empty vectors; check that tiny-chat gives embeddings"),
+        ([], "gave empty vectors; check that tiny-chat is an embedding model"),
         ([0.0, 0.0], "gave nothing but zeros for 8 of 8 texts"),
-        ([0.5, 0.5], "gave the same vector for all of 10 different texts"),
+        ([0.5, 0.5], "returned the same vector for all of 10 different texts"),
     ],
 )
 def test_vectors_that_say_nothing_are_refused(server: Endpoint, tmp_path: Path, row: list[float], told: str) -> None:

@@ -269,7 +269,7 @@ def test_modules_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, modul
     modules = json.loads((copy / "modules.json").read_text())
     modules[0]["type"] = module_type
     (copy / "modules.json").write_text(json.dumps(modules))
-    assert refused_encoder(copy, marker) == f"modules.json requires code of its own ({module_type}), which is never run"
+    assert refused_encoder(copy, marker) == f"modules.json requires custom code ({module_type}), which is never run"
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
@@ -280,7 +280,7 @@ def test_classes_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, file:
     settings = json.loads((copy / file).read_text())
     mapped = dict.fromkeys(("AutoConfig", "AutoModel", "AutoTokenizer"), "modeling.Planted")
     (copy / file).write_text(json.dumps({**settings, "model_type": kind, "auto_map": mapped}))
-    assert "requires code of its own (modeling.Planted), which is never run" in at_the_door(copy)
+    assert "requires custom code (modeling.Planted), which is never run" in at_the_door(copy)
     assert not marker.exists()
 
 

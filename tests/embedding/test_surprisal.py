@@ -24,7 +24,7 @@ CORPORA = corpora_from_texts({"real": sentences(600, 1), "other": [*sentences(20
 
 
 def _by_hand(real: Corpus, text: Corpus) -> list[float]:
-    """Return the statistics of one text whose words all stand in the real text, from three models one by one."""
+    """Return the statistics of one text whose words all occur in the real text, from three models one by one."""
     models = [NgramModel(order).fit(real) for order in (1, 2, 3)]
     word, pair, triple = (-model.token_log_probs(text) for model in models)
     gains = np.sort(pair - word)

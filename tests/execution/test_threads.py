@@ -72,13 +72,13 @@ def test_a_device_is_looked_for_when_it_is_named(monkeypatch: pytest.MonkeyPatch
     for name in ("auto", "cpu", "cuda", "cuda:0", "cuda:1"):
         check_device(name)
     with pytest.raises(
-        OptionError, match=r"^device cuda:2 is not there: PyTorch finds cuda:0, cuda:1.* and always cpu$"
+        OptionError, match=r"^device cuda:2 is not available: PyTorch finds cuda:0, cuda:1.* and always cpu$"
     ):
         check_device("cuda:2")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     for name in ("cuda", "cuda:99", "mps"):
-        with pytest.raises(OptionError, match=f"device {name} is not there: PyTorch finds no GPU, and always cpu"):
+        with pytest.raises(OptionError, match=f"device {name} is not available: PyTorch finds no GPU, and always cpu"):
             check_device(name)
     for name in ("cuda:", "cuda:1234567", "cuda:\u0661", "gpu", ""):
         with pytest.raises(OptionError, match="device must be auto, cpu, cuda, cuda:N or mps"):

@@ -83,7 +83,7 @@ def test_cut_off_answers_come_from_their_file(tmp_path: Path) -> None:
     generated = read_texts(tmp_path / "answers.jsonl")
     (finding,) = (one for one in inspect({"m": generated}, real) if one.kind == "cut-off-answers")
     assert (finding.count_generated, finding.n_generated, finding.severity) == (80, 400, "warning")
-    assert finding.message.startswith("Cut off: a limit of length ended 80 of 400 generated (20.0 %) and 0 of 400 real")
+    assert finding.message.startswith("Truncated: a length limit ended 80 of 400 generated (20.0 %) and 0 of 400 real")
     few = TextFile("m", PLAIN, cut_off=np.arange(400) < 2)
     notes = {one.kind: one.severity for one in inspect({"m": few}, real)}
     assert notes["cut-off-answers"] == "note"
@@ -106,7 +106,7 @@ def test_prompts_of_one_side() -> None:
 
 def test_a_space_more_is_another_prompt_and_is_named() -> None:
     ((_, message),) = _prompt_findings({"real": ASKED, "model": [ASKED[0] + " ", ASKED[1].upper(), *ASKED[2:]]})
-    assert "2 of these differ from a real one by white space, case or the form of characters alone" in message
+    assert "2 of these differ from a real one only by white space, case or character forms" in message
 
 
 def test_no_prompt_is_shared() -> None:
@@ -119,4 +119,4 @@ def test_prompts_that_were_not_used() -> None:
     comparison = compare({"model": MODEL}, real, metrics=["length"])
     (finding,) = (one for one in comparison.findings if one.kind == "prompts-not-used")
     assert finding.severity == "warning"
-    assert "(real) came with them, model did not" in finding.message
+    assert "(real) has them, model did not" in finding.message

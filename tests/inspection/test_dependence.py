@@ -226,8 +226,8 @@ def test_each_text_thrice_on_one_side_is_not_a_collapsed_generator() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("beginnings, in order", "rows of the same number in both files belong together"),
-        ("answers, other prompts, in order", "neighbouring rows of the real text have words in common"),
+        ("beginnings, in order", "rows with the same number in both files belong together"),
+        ("answers, other prompts, in order", "neighbouring rows of the real text share words"),
         ("2 times, passes", "200 real texts stand exactly twice, 200 rows apart"),
         ("3 times, adjacent", "133 generated texts stand exactly 3 times, one after the other"),
         ("3 times, shuffled", "133 generated texts stand exactly 3 times"),
@@ -257,7 +257,7 @@ def test_what_groups_do_not_hold_leaves_no_verdict(seed: int) -> None:
     assert not texts.dependence.can_be_told
     assert texts.dependence.label == "unknown"
     assert texts.dependence.reason.startswith("not valid: texts depend on each other in ways that nearest neighbours")
-    assert "Even so, nothing can be told" in findings_of(generated, real)["model"].message
+    assert "Even so, dd is not valid" in findings_of(generated, real)["model"].message
     with pytest.raises(InputError, match="--group-column"):
         independent_units(generated, real)
 

@@ -26,7 +26,7 @@ def test_findings_stand_warnings_first_with_examples_and_what_to_do() -> None:
 
 
 def test_nothing_found_is_said() -> None:
-    assert _printed(inspection_document(())) == "Nothing trivially different was found."
+    assert _printed(inspection_document(())) == "No trivial differences were found."
     assert inspection_sections(()) == ()
 
 

@@ -27,7 +27,7 @@ def test_a_tokenizer_that_splits_at_spaces_is_a_warning(tokenizer: str) -> None:
     (finding,) = found(CHINESE, chains(N, seed=2), tokenizer)
     assert (finding.kind, finding.severity, finding.generator) == ("unspaced-text", "warning", "(real)")
     assert (finding.count_real, finding.n_real) == (N, N)
-    assert f"{tokenizer} makes whole texts or phrases single tokens" in finding.message
+    assert f"{tokenizer} turns whole texts or phrases into single tokens" in finding.message
     assert finding.example_real == CHINESE[0]
     assert "--tokenizer mixed" in finding.remedy
 

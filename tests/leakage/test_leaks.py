@@ -138,7 +138,7 @@ def test_canaries_are_ranked_among_texts_that_were_never_planted() -> None:
     unplanted = ta.leaks(OWN, REAL, train=[*TRAIN, *planted], canaries=planted, canary_controls=controls)
     written = unplanted.generators[0].canaries
     assert written.p_value > 0.5
-    assert "29 of 30 stand in the training text" in str(found)
+    assert "29 of 30 occur in the training text" in str(found)
 
 
 def test_what_cannot_be_used_is_refused() -> None:

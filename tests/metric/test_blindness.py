@@ -107,7 +107,9 @@ def test_one_repeated_text_changes_little() -> None:
 
 def test_a_warning_stands_beside_the_number() -> None:
     sides = blind()
-    with pytest.warns(RuntimeWarning, match="dd says little here: 100 % of the texts of both sides share no token"):
+    with pytest.warns(
+        RuntimeWarning, match="dd is of little use here: 100 % of the texts of both sides share no token"
+    ):
         dd(sides["generated"], sides["real"], effort="quick")
 
 

@@ -45,7 +45,7 @@ def test_by_hand() -> None:
     generated = ["a dog ran .", "the cat sat on a big mat .", "unheard of", ""]
     corpora = corpora_from_texts({"train": TRAIN, "generated": generated, "real": ["x y", "a dog ran ."]})
     estimate = memorization(corpora["generated"], corpora["real"], train=corpora["train"])
-    assert estimate.value == 2 / 4, "the sentence and the empty one stand in the training text"
+    assert estimate.value == 2 / 4, "the sentence and the empty one occur in the training text"
     assert estimate.details["max_shared"] == 5, "on a big mat ."
     assert estimate.details["median_shared"] == 2
     assert [example["text"] for example in estimate.details["longest"][:2]] == [generated[1], generated[0]]

@@ -156,7 +156,7 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
         part = _part_of(page, name, "n-grams-lengths-places-sample-size")
         assert part.count("dd with more text.</figcaption>") == 1
         assert ("12,345 n-grams were tested" in part) == (name != "shuffler")
-        assert part.count('<p class="note">No n-gram is significantly so.') == 2 * (name == "shuffler")
+        assert part.count('<p class="note">No n-gram is significant.') == 2 * (name == "shuffler")
         assert f'id="figure-curve-{name}"' in part
     texts = _section_of(page, "texts")
     for title in ("Most clearly generated", "Real, mistaken for generated"):

@@ -241,7 +241,7 @@ def test_missing_values_have_a_footnote_each_once() -> None:
     for whole, n_tables in ((True, 2), (False, 1)):  # the main table and that of the family
         text = _render(comparison, whole=whole)
         assert text.count("n/a: self-bleu needs at least 50 sentences a side, shuffler has 12.") == n_tables
-        assert text.count("n/a: bleu of trigram: it is undefined on this text.") == n_tables
+        assert text.count("n/a: bleu of trigram: it is undefined for this text.") == n_tables
 
 
 def test_no_colour_codes_where_the_console_is_no_terminal() -> None:

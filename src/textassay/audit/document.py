@@ -27,7 +27,7 @@ def _verdict(audit: Audit) -> str:
         at = audit.looks[audit.since - 1].at.removesuffix("+00:00")
         return f"Changed since look {audit.since} of {len(audit.looks)} ({at} UTC): {evidence}."
     if audit.verdict == "could not tell":
-        return f"Could not tell: {audit.reason}; {evidence}."
+        return f"Inconclusive: {audit.reason}; {evidence}."
     return f"No change found in {counted(len(audit.looks), 'look')}: {evidence}."
 
 
@@ -38,7 +38,7 @@ def _how_far(audit: Audit) -> list[str]:
         places = decimals(audit.dd, None if bounds is None else (bounds.high - bounds.low) / 2)
         within = "" if bounds is None else f" {span(bounds.low, bounds.high, places)}"
         since = "since then" if audit.changed else "of all looks"
-        said.append(f"New answers {since} are told from earlier ones with dd {number(audit.dd, places)}{within}.")
+        said.append(f"New answers {since} differ from earlier ones by dd {number(audit.dd, places)}{within}.")
     if audit.log_prob_shift is not None:
         said.append(f"Log-probabilities of first tokens moved by {audit.log_prob_shift:.3g} nats on average.")
     return said
@@ -46,7 +46,11 @@ def _how_far(audit: Audit) -> list[str]:
 
 def _unasked(audit: Audit) -> list[str]:
     is_over = audit.changed and not audit.n_new
-    return ["No new answers were looked at, as this was decided before; start a new audit to go on."] if is_over else []
+    return (
+        ["No new answers were tested: this audit had already found a change. Start a new audit to go on."]
+        if is_over
+        else []
+    )
 
 
 def _facts(audit: Audit) -> list[tuple[str, str]]:
@@ -65,7 +69,7 @@ def _prompts(audit: Audit) -> Section:
         ("score", "score", numbers(1)),
         (Column("an earlier answer", numeric=False, hidden=True), "earlier", text_cell),
         (Column("a new answer", numeric=False, hidden=True), "new", text_cell),
-    ], notes=("Scores are in standard deviations of what no change gives.",) * bool(audit.prompts))  # fmt: skip
+    ], notes=("Scores are in standard deviations under no change.",) * bool(audit.prompts))  # fmt: skip
     return section("Prompts that changed most", table)
 
 

@@ -78,15 +78,15 @@ class AuditFolder:
         """Return the plan; raises `InputError` where there is none, or one that cannot be read."""
         path = self.path / PLAN
         if not path.exists():
-            raise InputError(f"{self.path} holds no audit: begin one with 'textassay audit start --out {self.path}'")
+            raise InputError(f"{self.path} contains no audit: start one with 'textassay audit start --out {self.path}'")
         try:
             document: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
             looks = tuple(Look(**{**row, "scores": tuple(row["scores"])}) for row in document.pop("looks"))
             plan = AuditPlan(**{**document, "prompts": tuple(document["prompts"]), "looks": looks})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            raise InputError(f"{path} is damaged: begin a new audit in another folder") from None
+            raise InputError(f"{path} is damaged: start a new audit in another folder") from None
         if plan.version != _VERSION:
-            raise InputError(f"{path} is of another version of textassay: begin a new audit in another folder")
+            raise InputError(f"{path} was written by another version of textassay: start a new audit in another folder")
         return plan
 
     def write_answers(self, path: Path, prompts: Sequence[str], samples: Samples) -> str:
@@ -113,7 +113,7 @@ class AuditFolder:
                     row: Mapping[str, Any] = parse_json(line)
                     own[row["prompt"]].append(Sample(row["text"], row.get("log_probs") or {}))
         except (OSError, ValueError, KeyError, TypeError):
-            raise InputError(f"{path} is missing or damaged: begin a new audit in another folder") from None
+            raise InputError(f"{path} is missing or damaged: start a new audit in another folder") from None
         return list(own.values())
 
 

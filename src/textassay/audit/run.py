@@ -161,25 +161,30 @@ def start_audit(
     check_range("choose", choose, 1)
     check_range("budget", budget, 1)
     if folder.exists:
-        raise InputError(f"{out} holds an audit: look with 'textassay audit check {out}', or name another folder")
+        raise InputError(
+            f"{out} already contains an audit: test new answers with 'textassay audit check {out}', or name another "
+            "folder"
+        )
     if (texts is None) == (model is None):
-        raise OptionError("give --model and --prompts to ask an endpoint, or --texts with answers that are there")
+        raise OptionError(
+            "give --model and --prompts to draw answers from an endpoint, or --texts with existing answers"
+        )
     if texts is not None:
         if prompts is not None or choose is not None or log_probs or budget is not None:
-            raise OptionError("--prompts, --choose, --log-probs and --budget are for --model: leave them out")
+            raise OptionError("--prompts, --choose, --log-probs and --budget apply to --model only: leave them out")
         by_prompt = _by_prompt(texts, column, prompt_column)
         plan = AuditPlan(tuple(by_prompt), seed=seed, started=_now())
         folder.write_answers(folder.path / REFERENCE, plan.prompts, list(by_prompt.values()))
         folder.write_plan(plan)
         return plan
     if prompts is None:
-        raise OptionError("--model needs --prompts: a file with a prompt a line")
+        raise OptionError("--model needs --prompts: a file with one prompt per line")
     asked = _prompts(prompts)
     plan = AuditPlan(asked, str(model), samples, seed, log_probs, budget)
     n_pilot = 0 if choose is None else PILOT_SAMPLES * len(asked)
     n_needed = n_pilot + samples * min(len(asked), choose or len(asked))
     if budget is not None and n_needed > budget:
-        raise OptionError(f"--budget {budget} is too small: the reference takes {n_needed} requests")
+        raise OptionError(f"--budget {budget} is too small: the reference needs {n_needed} requests")
     _model(plan, folder)  # raises for a wrong address
     with one_run_at_a_time(folder.path / "audit.lock"):
         if choose is not None:
@@ -236,9 +241,12 @@ def check_audit(
             plan = replace(plan, budget=budget)
             files.write_plan(plan)
         if plan.model is None and budget is not None:
-            raise OptionError("--budget is for an endpoint, and this audit is of texts: leave it out")
+            raise OptionError("--budget applies to an endpoint, but this audit has texts: leave it out")
         if plan.model is not None and texts is not None:
-            raise OptionError(f"this audit asks {plan.model}: leave --texts out, or start one with --texts")
+            raise OptionError(
+                f"this audit draws its answers from {plan.model}: leave --texts out, or start another audit with "
+                "--texts"
+            )
         reason = ""
         if texts is not None and not _is_decided(plan):
             plan = _look(plan, files, _matched(_by_prompt(texts, column, prompt_column), plan))
@@ -265,7 +273,7 @@ def _look(plan: AuditPlan, files: AuditFolder, new: Samples, tokens: int | None 
     content = files.write_answers(files.look_path(number), plan.prompts, new)
     if any(look.checksum == content for look in plan.looks):
         files.look_path(number).unlink()
-        raise InputError("these answers were looked at before: draw new ones, since each may count only once")
+        raise InputError("these answers were tested before: draw new ones, since each answer may be tested only once")
     earlier = _joined(_all_answers(plan, files))
     rng = stream(plan.seed, "audit", "look", number)
     batch = examine_batch(earlier, new, rng=rng, n_resamples=N_RESAMPLES)
@@ -318,7 +326,7 @@ def _is_decided(plan: AuditPlan) -> bool:
 def _too_little(answers: Sequence[Samples]) -> str:
     """Return why no first look could find anything; empty where it could."""
     if len(answers) == 1:
-        return "no answers but the reference have been looked at"
+        return "no answers beside the reference have been tested yet"
     log_choices = sum(
         log(comb(len(before) + len(after), len(after)))
         for before, after in zip(answers[0], answers[1], strict=True)
@@ -326,7 +334,7 @@ def _too_little(answers: Sequence[Samples]) -> str:
     )
     if log_choices >= -log(steps(1)[0]):
         return ""
-    return "there are too few answers for any change to show: ask more prompts, or for more answers to each"
+    return "there are too few answers to detect any change: add prompts, or ask for more answers to each"
 
 
 def _distance(earlier: Samples, new: Samples, seed: int) -> tuple[float, Interval | None] | None:
@@ -384,7 +392,7 @@ def _by_prompt(texts: Any, column: str | None, prompt_column: str | None) -> dic
     if read.prompts is None and prompt_column is None and read.has_columns:
         read = read_texts(texts, column=column, prompt_column="prompt")
     if read.prompts is None:
-        raise InputError(f"{read.name} has no prompts: name their column with --prompt-column")
+        raise InputError(f"{read.name} has no prompts: name the column that contains them with --prompt-column")
     own: dict[str, list[Sample]] = {}
     for prompt, text in zip(read.prompts, read.texts, strict=True):
         own.setdefault(prompt, []).append(Sample(text))
@@ -396,9 +404,9 @@ def _matched(by_prompt: dict[str, list[Sample]], plan: AuditPlan) -> Samples:
     own = [by_prompt.get(prompt, []) for prompt in plan.prompts]
     n_strange = len(by_prompt.keys() - set(plan.prompts))
     if not any(own):
-        raise InputError("no prompt of these answers is one of the reference: prompts must be the same to the letter")
+        raise InputError("none of these answers has a prompt of the reference: prompts must match exactly")
     if n_strange:
-        said = f"{n_strange:,} prompts are not in the reference: their answers are left out"
+        said = f"{n_strange:,} prompts are not in the reference; their answers were left out"
         warnings.warn(said, FindingWarning, stacklevel=3)
     return own
 
@@ -409,7 +417,7 @@ def _model(plan: AuditPlan, files: AuditFolder) -> EndpointModel:
         raise OptionError(f"--model must be an endpoint, openai:MODEL@URL, got '{plan.model}'")
     settings = settings_of(EndpointSettings, str(plan.model))
     if settings.prompt is not None or settings.prompts is not None:
-        raise OptionError("the address of --model holds prompts: give them with --prompts alone")
+        raise OptionError("the address of --model contains prompts: give them only with --prompts")
     model = EndpointModel(replace(settings, prompts=plan.prompts), folder=files.path / ANSWERS)
     return model.with_log_probs() if plan.log_probs else model
 
@@ -431,7 +439,7 @@ def _n_drawn(plan: AuditPlan) -> int:
 
 def _samples(answers: Sequence[Answer], n_prompts: int, plan: AuditPlan) -> Samples:
     if plan.log_probs and not any(answer.first_log_probs for answer in answers):
-        raise InputError(f"{plan.model} gives no log-probabilities of tokens: leave --log-probs out")
+        raise InputError(f"{plan.model} returns no token log-probabilities: leave --log-probs out")
     return [
         [Sample(answer.text, answer.first_log_probs or {}) for answer in islice(answers, place, None, n_prompts)]
         for place in range(n_prompts)
@@ -471,7 +479,7 @@ def _prompts(prompts: Sequence[str] | Path_) -> tuple[str, ...]:
     if not kept:
         raise InputError("prompts is empty: give at least one")
     if len(kept) < len(prompts):
-        said = f"{len(prompts) - len(kept):,} prompts are blank or repeated: they are not asked"
+        said = f"{len(prompts) - len(kept):,} prompts are blank or repeated, and were left out"
         warnings.warn(said, FindingWarning, stacklevel=3)
     return kept
 

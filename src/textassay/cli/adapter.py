@@ -137,7 +137,7 @@ def _leave_as_typed(parameter: Any) -> None:
         if value is None:
             value = () if takes_several else None
         elif kind == Path and value == "":
-            raise OptionError(f"{parameter.opts[0]} is empty: name a place, or leave it out")
+            raise OptionError(f"{parameter.opts[0]} is empty: give a path, or leave it out")
         elif kind in (Path, list[Path]) and _holds_address(value):  # which a path would lose a stroke of
             several = isinstance(value, list | tuple)
             value = [place_of(item) for item in value] if several else place_of(value)

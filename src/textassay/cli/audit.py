@@ -19,28 +19,28 @@ AUDIT = Places(
     {"start": "textassay.cli.audit:Start", "check": "textassay.cli.audit:Check"},
 )
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the audit.")]
-Column = Annotated[str | None, option("Column of the answers, or the path to it.", "NAME", TEXTS)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the audit.")]
+Column = Annotated[str | None, option("Column of the answers, or the path to it in JSON.", "NAME", TEXTS)]
 PromptColumn = Annotated[str | None, option("Column of the prompts that they answer.", "NAME", TEXTS)]
-Budget = Annotated[int | None, option("Requests that the audit may make in all.", "N"), Between(1)]
+Budget = Annotated[int | None, option("Most requests that the audit may make in total.", "N"), Between(1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """Keep the answers that later ones are compared with: drawn from an endpoint, or given."""
+    """Store the answers that later ones are compared with: drawn from an endpoint, or given."""
 
-    out: Annotated[Path, option("The folder of the audit; interrupted, the same command goes on.", "DIR")]
-    model: Annotated[str | None, option("What to ask: openai:MODEL@URL, with its settings.", "NAME")] = None
-    prompts: Annotated[str | None, option("What to ask it: a prompt a line, or a column 'prompt'.", "FILE")] = None
+    out: Annotated[Path, option("Folder of the audit; an interrupted command resumes from it.", "DIR")]
+    model: Annotated[str | None, option("The endpoint: openai:MODEL@URL, with its settings.", "NAME")] = None
+    prompts: Annotated[str | None, option("Prompts: one per line, or a column 'prompt'.", "FILE")] = None
     samples: Annotated[int, option("Answers to each prompt.", "N"), Between(2)] = 10
     choose: Annotated[
-        int | None, option("Take N of the prompts: those whose answers begin most differently.", "N"), Between(1)
+        int | None, option("Use only N prompts: those whose answers vary most at the beginning.", "N"), Between(1)
     ] = None
     log_probs: Annotated[
         bool, option("Ask for log-probabilities of the first token, and for one token.", names=("--log-probs",))
     ] = False
     budget: Budget = None
-    texts: Annotated[str | None, option("Instead: answers with their prompts.", "FILE", TEXTS)] = None
+    texts: Annotated[str | None, option("Instead of --model: answers with their prompts.", "FILE", TEXTS)] = None
     column: Column = None
     prompt_column: PromptColumn = None
     max_input: MaxInput = "4GB"
@@ -59,17 +59,17 @@ class Start:
         )  # fmt: skip
         if not self.quiet:
             kept = f"kept answers to {len(plan.prompts):,} prompts in {self.out}"
-            print_line(f"{kept}; look with: textassay audit check {self.out}")
+            print_line(f"{kept}; test new answers with: textassay audit check {self.out}")
         return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check(Output):
-    """Look at new answers: 0 no change found, 1 changed, 3 could not tell."""
+    """Test new answers. Exit status: 0 no change found, 1 changed, 3 inconclusive."""
 
     folder: Folder
     samples: Annotated[int, option("New answers to each prompt.", "N"), Between(1)] = 5
-    looks: Annotated[int, option("Looks at most, until a change is found; 0 tells those so far.", "N"), Between(0)] = 1
+    looks: Annotated[int, option("Most looks until a change is found; 0 shows the looks so far.", "N"), Between(0)] = 1
     budget: Budget = None
     texts: Annotated[str | None, option("New answers with their prompts.", "FILE", TEXTS)] = None
     column: Column = None

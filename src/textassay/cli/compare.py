@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from textassay.comparison.comparison import Comparison
     from textassay.corpus.text_file import TextFile
 
-_OTHER_REAL = "give real text of another draw, or leave it out"
+_OTHER_REAL = "give other real text, or leave it out"
 _REMEDIES = {
     "--real-heldout": _OTHER_REAL,
     HELDOUT: _OTHER_REAL,
     "--train": "compare with real text that the generators have not seen",
-    "--fit-real": "give real text of another draw, on which nothing is tested",
+    "--fit-real": "give other real text, on which nothing is tested",
 }
 
 
@@ -51,7 +51,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     ] = None
     train: Train = None
     fit_real: Annotated[
-        str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")
+        str | None, option("More real text to train dd's classifiers on; nothing is tested on it.", "FILE")
     ] = None
     prompt_column: Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)] = None
     features: Annotated[
@@ -64,12 +64,17 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
     ] = None
     fail_if: Annotated[
-        list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
+        list[str] | None,
+        option("Exit with status 1 if a generator meets this condition; may be repeated.", "'dd>0.3'", OUTPUT),
     ] = None
     junit: Annotated[Path | None, option("Write the verdicts of --equivalent as JUnit XML.", "FILE.xml", OUTPUT)] = None
     summary: Annotated[
         str | None,
-        option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
+        option(
+            "Append a short Markdown summary to FILE; without FILE, to the summary of a GitHub job.",
+            "[FILE.md]",
+            OUTPUT,
+        ),
         Check("textassay.cli.options:summary_file"),
     ] = None
     all: Annotated[
@@ -86,7 +91,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         named_files = {"features": self.features, "log_probs": self.log_probs, "ratings": self.ratings}
         beside = {key: parse_files(f"--{key.replace('_', '-')}", files or []) for key, files in named_files.items()}
         if self.paper and self.folds is not None:
-            raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
+            raise OptionError("--paper and --folds cannot be combined: the paper has one split. Leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
         if self.junit is not None:
             if self.equivalent is None:
@@ -183,7 +188,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         if self.all:
             print_document(comparison_document(comparison), console, everything=False)
             return
-        page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
+        page = "--all. The same as a page with figures: --out DIR." if self.out is None else self.out / "report.html"
         print_document(screen_document(comparison, where=with_addresses(page), console=console), console)
 
     def _unit_of(self, real: Sequence[str]) -> str:

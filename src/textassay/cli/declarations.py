@@ -59,26 +59,29 @@ def _set_max_text(n: int) -> int:
 # What is measured
 Generators = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
+    typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name of its generator.", show_default=False),
 ]
 Drawable = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="NAME=GEN...",
-        help="Files of generated text; folders of 'train', pretrained:NAME, command:... and openai:... are drawn from.",
+        help=(
+            "Files of generated text, or models to sample from: a folder of 'train', pretrained:NAME, command:... or "
+            "openai:..."
+        ),
         show_default=False,
     ),
 ]
 Real = Annotated[str, option("Real text to compare with; '-' is standard input.", "FILE")]
-Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
+Train = Annotated[str | None, option("Training text of the generators, to find copied sentences.", "FILE")]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")]
 
 # How texts are read
 MaxInput = Annotated[str, option("Largest file that is read, decompressed.", "SIZE", TEXTS, callback=_set_max_input)]
-MaxText = Annotated[int, option("Most characters that one text may have.", "N", TEXTS, callback=_set_max_text)]
+MaxText = Annotated[int, option("Most characters in one text.", "N", TEXTS, callback=_set_max_text)]
 
 # How the work is done
-Precision = Annotated[str, option("Of networks: float32 or bfloat16.", "P", RUNNING)]
+Precision = Annotated[str, option("Precision of networks: float32 or bfloat16.", "P", RUNNING)]
 OnCluster = Annotated[
     str | None, option("Run on a Ray cluster: its address, or auto (RAY_ADDRESS, or this machine).", "ADDRESS", RUNNING)
 ]
@@ -92,7 +95,7 @@ Config = Annotated[
 # What comes out
 Out = Annotated[
     Path | None,
-    option("Write the report here; run again, it resumes.", "DIR", OUTPUT),
+    option("Write the report here; the same command resumes an interrupted run.", "DIR", OUTPUT),
     Check("textassay.cli.options:check_writable"),
 ]
 Json = Annotated[bool, option("Print one JSON document instead of tables.", panel=OUTPUT, show_default=False)]
@@ -130,7 +133,7 @@ class Reading(ReadingSettings, Tokens):
     """How texts are read."""
 
     group_column: Annotated[
-        str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
+        str | None, option("Column of groups, such as documents, that cross-fitting keeps together.", "NAME", TEXTS)
     ] = None
 
 
@@ -142,7 +145,7 @@ class Tables:
         str | None, option("One table with all texts: --real is then a value of --source-column.", "FILE", TEXTS)
     ] = None
     source_column: Annotated[
-        str | None, option("Its column that says who wrote each text, such as model or label.", "NAME", TEXTS)
+        str | None, option("Column of --table with the source of each text, such as model or label.", "NAME", TEXTS)
     ] = None
 
 
@@ -241,7 +244,8 @@ def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
     for part in pairs if isinstance(pairs, list) else [pairs]:
         if isinstance(part, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in part):
             raise OptionError(
-                f"{path}: the value of '{key}' holds what no command line can: a zero or half a character"
+                f"{path}: the value of '{key}' contains a zero byte or half a character, which a command line cannot "
+                "hold"
             )
     if key in NAMED_FILES and isinstance(value, Mapping):
         return [f"{name}={source}" for name, source in value.items()]

@@ -24,14 +24,14 @@ _FEWEST = 100  # for dd of one half of the real text against the other
 
 @dataclass(frozen=True, kw_only=True)
 class Demo:
-    """Try everything on text made at run time: five generators against Python's own docstrings."""
+    """Try everything on example text: five generators trained on Python's own docstrings."""
 
     out: Annotated[
-        Path, option("Where the texts and the report go.", "DIR"), Check("textassay.cli.options:check_writable")
+        Path, option("Folder for the texts and the report.", "DIR"), Check("textassay.cli.options:check_writable")
     ] = Path("demo-report")
-    sentences: Annotated[
-        int, option("Sentences of real text and of each generator, at most.", "N"), Between(_FEWEST)
-    ] = 2500  # a minute's work for two cores
+    sentences: Annotated[int, option("Most sentences of real text and of each generator.", "N"), Between(_FEWEST)] = (
+        2500  # a minute's work for two cores
+    )
     seed: Seed = 0
     quiet: Quiet = False
 
@@ -51,27 +51,27 @@ class Demo:
         folder = self.out / "texts"
         files = {path.stem: str(path) for path in write_files(folder, contents)}
         self._tell(
-            f"{len(texts['train'])} sentences to train on, {len(texts['real'])} held out as real text, and as many "
-            f"from each of {len(texts) - 2} generators are in {folder} ({time.perf_counter() - begun:.0f} s)"
+            f"{len(texts['train'])} training sentences, {len(texts['real'])} held out as real text, and as many from "
+            f"each of {len(texts) - 2} generators are in {folder} ({time.perf_counter() - begun:.0f} s)"
         )
         real, train = files.pop("real"), files.pop("train")
         generators = [f"{name}={file}" for name, file in files.items()]
         command = ["textassay", "compare", "--real", real, "--train", train, *generators, "--out", str(self.out)]
         command += [] if self.seed == 0 else ["--seed", str(self.seed)]
-        self._tell(f"now doing what this command does:\n\n  {shlex.join(command)}\n")
+        self._tell(f"now running this command:\n\n  {shlex.join(command)}\n")
         compare = Compare(real=real, train=train, generators=generators, out=self.out, seed=self.seed, quiet=self.quiet)
         status = compare.run()
         others = {
             "what does a generator carry over from its training text?": (
                 "leaks", "--train", train, "--real", real, f"copier={files['copier']}"
             ),
-            "is one of them close enough?": (
+            "is a generator close enough to real text?": (
                 "compare", "--real", real, f"5-gram={files['5-gram']}", "--equivalent", "0.1"
             ),
             "at least how much of a corpus is machine-written?": ("share", "--real", real, f"corpus={files['5-gram']}"),
         }  # fmt: skip
         told = "".join(f"  {shlex.join(('textassay', *words))}\n    {asked}\n" for asked, words in others.items())
-        self._tell(f"more to ask of the same texts:\n\n{told}")
+        self._tell(f"more questions about the same texts:\n\n{told}")
         return status
 
     def _tell(self, message: str) -> None:

@@ -50,9 +50,9 @@ def requests_line(name: str, requests: "Requests") -> str:
     else:
         most = f"at most {count(requests.completion_tokens)} tokens of answers"
     tokens = f"{count(requests.prompt_tokens)} together, and {most}"
-    price = "" if requests.price is None else f"; {requests.price:.4g} at the prices given, at most"
+    price = "" if requests.price is None else f"; {requests.price:.4g} at most, at the given prices"
     asked = counted(requests.requests, "request")
-    return f"{name}: {asked}, {each}, {tokens}{price}; answers that are kept are not asked for again"
+    return f"{name}: {asked}, {each}, {tokens}{price}; stored answers are not requested again"
 
 
 def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "EndpointModel":

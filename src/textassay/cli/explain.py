@@ -25,11 +25,11 @@ _WIDTH_OF_FILE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
-    """Show what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
+    """Show what distinguishes each generator: words, lengths, positions, sentences, and whether more text helps."""
 
     generators: Drawable = None
     real: Real
-    top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
+    top: Annotated[int, option("Number of n-grams to show in each direction.", "N"), Between(0)] = 10
 
     def run(self) -> int:
         names = self.generators or ()

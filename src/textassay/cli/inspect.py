@@ -20,10 +20,10 @@ TRAIN = "--train"
 
 @dataclass(frozen=True, kw_only=True)
 class Inspect(Tokens, Tables, Output):
-    """Say how files are read; with --real, find what is trivially different between the texts."""
+    """Show how files are read; with --real, find trivial differences between the texts."""
 
     generators: Generators = None
-    real: Annotated[str | None, option("Real text to compare with; without it, each file is shown.", "FILE")] = None
+    real: Annotated[str | None, option("Real text to compare with; without it, each file is described.", "FILE")] = None
     train: Train = None
     normalize: Normalize = False
     max_tokens: MaxTokens = None
@@ -49,7 +49,7 @@ class Inspect(Tokens, Tables, Output):
         generators.pop(FLOOR, None)
         others = {} if self.train is None else {TRAIN: self.train}
         written = {} if table else generators
-        remedy = {TRAIN: "name what the generators were trained on, or leave it out"}
+        remedy = {TRAIN: "give the training text of the generators, or leave it out"}
         check_sources(self.table or self.real, {**others, **written}, remedy)
 
         from textassay.corpus.corpus import corpora_from_texts
@@ -72,7 +72,9 @@ class Inspect(Tokens, Tables, Output):
     def _show(self, sources: dict[str, str]) -> int:
         """Print what is read of each file."""
         if self.train is not None:
-            raise OptionError("--train is looked for in the texts of a comparison: give --real FILE as well")
+            raise OptionError(
+                "--train needs --real: copies of the training text are searched for in a comparison. Add --real FILE"
+            )
         check_sources(next(iter(sources.values())), {}, {})
 
         from textassay.corpus.corpus import corpora_from_texts

@@ -15,13 +15,15 @@ _CANARIES, _CONTROLS = "--canaries", "--canary-controls"
 
 @dataclass(frozen=True, kw_only=True)
 class Leaks(Reading, Running, Output):
-    """Find what generated text carries over from the training text, beyond what fresh real text shares with it."""
+    """Find training text that generated text repeats, beyond what fresh real text shares with it."""
 
     generators: Generators = None
-    train: Annotated[str, option("What the generators learnt from.", "FILE")]
+    train: Annotated[str, option("Training text of the generators.", "FILE")]
     real: Real
-    canaries: Annotated[str | None, option("Texts that were planted in the training text.", "FILE")] = None
-    canary_controls: Annotated[str | None, option("Texts like the canaries that were never planted.", "FILE")] = None
+    canaries: Annotated[str | None, option("Canaries: texts that were inserted into the training text.", "FILE")] = None
+    canary_controls: Annotated[
+        str | None, option("Texts like the canaries that were not in the training text.", "FILE")
+    ] = None
     show_personal: Annotated[
         bool, option("Show personal data in passages; masked by default.", panel=TEXTS, names=("--show-personal",))
     ] = False

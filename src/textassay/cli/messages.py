@@ -98,7 +98,7 @@ def tell(error: BaseException) -> int:
         return 2
     if is_out_of_memory(error):
         reason = f" ({str(error).splitlines()[0]})" if str(error) else ""
-        print_line(f"error: out of memory{reason}; fewer sentences or workers need less")
+        print_line(f"error: out of memory{reason}; use fewer sentences or fewer workers")
         return 1
     if isinstance(error, OSError):
         drop_output()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 GITHUB_SUMMARY = "GITHUB_STEP_SUMMARY"
-REMEDY = "give real text on one side and generated text on the other (FILE::COLUMN is one column of a file)"
+REMEDY = "give real text for one and generated text for the other (FILE::COLUMN reads one column of a file)"
 _SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet|eval))?(\.(gz|zst))?$", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*(\S+)\s*", re.DOTALL)
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
@@ -69,7 +69,7 @@ def summary_file(named: str) -> Path:
             raise OptionError(f"--summary without a file needs {GITHUB_SUMMARY}, which GitHub sets: give FILE.md")
         return Path(job)
     if Path(named).suffix.lower() not in (".md", ".markdown") and named != job:  # so that no text is appended to
-        raise OptionError(f"--summary writes Markdown: give a file that ends in .md, got {named}")
+        raise OptionError(f"--summary writes Markdown: the file must end in .md, got {named}")
     return Path(named)
 
 
@@ -83,7 +83,7 @@ def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
         if not name.strip() or not source:
             raise OptionError(f"cannot read '{argument}': write NAME=FILE, such as lstm=lstm.txt")
         if not name.isprintable() or name[0] in "-(":
-            raise OptionError(f"a generator's name is printable and starts with neither '-' nor '(', got {name!r}")
+            raise OptionError(f"a generator's name must be printable and must not start with '-' or '(', got {name!r}")
         if name in generators:
             raise OptionError(
                 f"two generators are called '{name}' ({generators[name]} and {source}): give each its own NAME=FILE"
@@ -98,7 +98,9 @@ def parse_files(option: str, arguments: Sequence[str]) -> dict[str, str]:
     for argument in arguments:
         name, _, file = argument.partition("=")
         if not name.strip() or not file:
-            raise OptionError(f"cannot read {option} '{argument}': write NAME=FILE, the name as that of the text")
+            raise OptionError(
+                f"cannot read {option} '{argument}': write NAME=FILE, where NAME is the name of the texts"
+            )
         if name in files:
             raise OptionError(f"{option} is given twice for {name} ({files[name]} and {file})")
         files[name] = file
@@ -110,7 +112,7 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
     sources = {"--real": real, **others}
     readers = [name for name, source in sources.items() if source == STANDARD_INPUT]
     if len(readers) > 1:
-        raise OptionError(f"standard input can be read once only, but {' and '.join(readers)} all name '-'")
+        raise OptionError(f"standard input can be read only once, but {' and '.join(readers)} all name '-'")
     for source in sources.values():
         if source != STANDARD_INPUT and not is_url(source):
             check_exists(place_of(split_column(source)[0]))
@@ -125,7 +127,7 @@ def split_models(generators: Mapping[str, str], draw: int | None) -> tuple[dict[
 
     models = {name: source for name, source in generators.items() if names_model(source)}
     if draw is not None and not models:
-        raise OptionError("--draw is for models and commands, and all generators are files: leave it out")
+        raise OptionError("--draw applies to models and commands, but all generators are files: leave it out")
     return models, {name: source for name, source in generators.items() if name not in models}
 
 
@@ -146,7 +148,9 @@ def read_sources(
     from textassay.corpus.texts import read_texts
 
     if group_column is not None and prompt_column is not None:
-        raise OptionError("--group-column and --prompt-column cannot go together: the answers to a prompt are a group")
+        raise OptionError(
+            "--group-column and --prompt-column cannot be combined: the answers to a prompt already form a group"
+        )
     files = {
         name: source
         if not isinstance(source, str)
@@ -170,7 +174,7 @@ def read_sources(
         )
     for name, file in files.items():
         if len(file.texts) < 2:
-            raise TooFewSentencesError(f"{named[name]} has {len(file.texts)} of the 2 texts that are needed at least")
+            raise TooFewSentencesError(f"{named[name]} has {len(file.texts)} texts; at least 2 are needed")
         if not any(text and not text.isspace() for text in file.texts):
             raise EmptyCorpusError(f"{named[name]} is empty: all of its {len(file.texts)} lines are blank")
         if name != FLOOR and file.texts == files[FLOOR].texts:
@@ -211,7 +215,7 @@ def read_table(
         own, others = read_texts(real, **{**wanted, "column": None}), sources
     unknown = [name for name in names if name not in others]
     if unknown:
-        raise OptionError(f"{table}: no text is by '{unknown[0]}'; the texts are by: {', '.join(sources)}")
+        raise OptionError(f"{table}: it has no text by '{unknown[0]}'; the texts are by: {', '.join(sources)}")
     return {FLOOR: own, **{name: others[name] for name in names or others}}
 
 

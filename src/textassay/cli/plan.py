@@ -14,17 +14,19 @@ from textassay.settings import Measuring
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Measuring, Reading, Running, Output):
-    """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
+    """Compute how many sentences are needed to bound dd, to detect it, or to separate two generators."""
 
     generators: Drawable = None
-    real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
-    pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
-    margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
-    detect: Annotated[list[float] | None, option("Tell a dd of D from 0; may be repeated.", "D")] = None
-    separate: Annotated[
-        list[float] | None, option("Tell generators apart whose dd differ by D; may be repeated.", "D")
+    real: Annotated[str | None, option("Real text of the pilot.", "FILE", show_default=False)] = None
+    pilot: Annotated[
+        Path | None, option("Use the comparison in this folder ('compare --out') as the pilot.", "DIR")
     ] = None
-    power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
+    margin: Annotated[list[float] | None, option("Estimate dd to within plus or minus E; may be repeated.", "E")] = None
+    detect: Annotated[list[float] | None, option("Detect a dd of D; may be repeated.", "D")] = None
+    separate: Annotated[
+        list[float] | None, option("Separate generators whose dd differs by D; may be repeated.", "D")
+    ] = None
+    power: Annotated[float, option("Power: probability of detecting a difference that exists.", "P")] = 0.8
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
 
     def run(self) -> int:
@@ -49,12 +51,12 @@ class Plan(Measuring, Reading, Running, Output):
         result = planned()  # raises for what is out of range before a pilot is run
         generators = parse_generators(self.generators) if self.generators else {}
         if self.pilot is not None and (self.real is not None or generators):
-            raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
+            raise OptionError("--pilot and texts cannot be combined: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
-            raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
+            raise OptionError("a pilot needs real and generated text: give --real FILE and at least one NAME=FILE")
         models, written = split_models(generators, self.draw)
         if self.prior is not None and self.real is None:
-            raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
+            raise OptionError("--prior needs a pilot with texts: give --real and generated text, or leave it out")
         if self.pilot is not None:
             result = planned(pilot=read_comparison(self.pilot))
         elif self.real is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Report(Output):
     """Write the report of a finished comparison again, or set several comparisons side by side.
 
-    With several folders, what changed from the first to the last: by how much, and whether that is more than noise.
+    With several folders, show what changed from the first to the last, by how much, and whether it exceeds noise.
     """
 
     folders: Annotated[list[Path], Argument(metavar="DIR", help="Folders written by 'compare --out'.")]
@@ -59,7 +59,7 @@ class Report(Output):
         """Return the folders' names, with as many of their parents as tell them apart."""
         places = [folder.resolve() for folder in self.folders]
         if len(set(places)) < len(places):
-            raise OptionError("the same folder is named twice: give the folders of different comparisons")
+            raise OptionError("the same folder is given twice: give the folders of different comparisons")
         for n_parts in range(1, max(len(place.parts) for place in places) + 1):
             names = ["/".join(place.parts[-n_parts:]) for place in places]
             if len(set(names)) == len(names):

@@ -73,9 +73,9 @@ def save_or_keep(write: Callable[[Path], object], out: Path) -> None:
         except (OutputError, OSError):
             shutil.rmtree(kept, ignore_errors=True)
             raise OutputError(
-                f"{error}; the results were printed, but they are not saved: make room and run the same command again"
+                f"{error}; the results were printed, but not saved: free disk space and run the same command again"
             ) from error
-        raise OutputError(f"{error}; the results were printed, and their files are in {kept}: move them") from error
+        raise OutputError(f"{error}; the results were printed, and the files are in {kept}: move them") from error
 
 
 def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bool, brief: bool = False) -> None:

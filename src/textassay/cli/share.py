@@ -14,13 +14,15 @@ _LATER, _MACHINE = "--later", "--machine"
 
 @dataclass(frozen=True, kw_only=True)
 class Share(Reading, Running, Output):
-    """Bound from below what share of texts is machine-written, from clean human text (--real)."""
+    """Give a lower bound for the share of machine-written texts, from clean human text (--real)."""
 
     generators: Generators = None
     real: Real
-    later: Annotated[str | None, option("Other clean human text, of the time of the corpus.", "FILE")] = None
-    machine: Annotated[str | None, option("Machine text of the same kind, for an estimate by words.", "FILE")] = None
-    at_most: Annotated[float, option("Exit with 1 where a share is above S.", "S"), Between(0, 1)] = 0.0
+    later: Annotated[str | None, option("Other clean human text, from the time of the corpus.", "FILE")] = None
+    machine: Annotated[
+        str | None, option("Machine-written text of the same kind, for an estimate from word frequencies.", "FILE")
+    ] = None
+    at_most: Annotated[float, option("Exit with status 1 if a share is above S.", "S"), Between(0, 1)] = 0.0
     effort: Effort = "default"
     prior: Prior = None
     level: Level = 0.95
@@ -33,7 +35,7 @@ class Share(Reading, Running, Output):
 
         corpora = parse_generators(self.generators or [])
         beside = {name: file for name, file in ((_LATER, self.later), (_MACHINE, self.machine)) if file is not None}
-        same = "give other text: it stands for text whose origin is known"
+        same = "give other text, whose origin is known"
         check_sources(self.real, {**beside, **corpora}, dict.fromkeys(beside, same))
         with self.work() as progress:
             files = read_sources(

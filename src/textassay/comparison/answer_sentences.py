@@ -24,8 +24,8 @@ _TOKENS = {"chars": "characters", "mixed": "single letters"}  # of text without 
 _MOST = 0.8  # of the real texts
 _COPIES = {  # kinds of findings of text that overlap takes for quality
     "repeated-sentences": "repeat an earlier one",
-    "memorised-sentences": "stand in the training text",
-    "shared-sentences": "stand in the real text",
+    "memorised-sentences": "occur in the training text",
+    "shared-sentences": "occur in the real text",
 }
 
 
@@ -151,8 +151,8 @@ def _untold(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on generators of which nothing can be told."""
     names = [name for name in digest.generators if _is_not_valid(digest.cells[name, metric].error or "")]
     told = [
-        f"Of {join_words(names)} nothing can be told by {metric}: its texts depend on real ones in ways that cannot be "
-        "found out; say which belong together."
+        f"{metric} is not valid for {join_words(names)}: its texts depend on real ones in ways that cannot be "
+        "detected; name the groups (--group-column, --prompt-column)."
     ] * bool(names)
     for name in digest.generators:
         draws, own = digest.detail(name, metric, "as_independent"), digest.estimate(name, metric)
@@ -176,7 +176,7 @@ def _explained(digest: Digest) -> str:
         if finding.severity == "warning":
             kinds.setdefault(finding.kind.replace("-", " "), {})[finding.generator] = None
     named = [f"{kind} ({_some(list(names))})" for kind, names in kinds.items()]
-    return f" Read the warnings first, which may explain this: {join_words(named)}." if named else ""
+    return f" First read the warnings, which may explain this result: {join_words(named)}." if named else ""
 
 
 def _some(names: list[str]) -> str:
@@ -200,7 +200,7 @@ def _missing(digest: Digest) -> list[str]:
             )
         sentences.append(told)
     if sentences and digest.headline is not None:
-        sentences[-1] += f" Until then {digest.headline} answers here, the first metric that has a value."
+        sentences[-1] += f" Until then, the answer uses {digest.headline}, the first metric that has a value."
     return sentences
 
 
@@ -225,12 +225,14 @@ def _closest(digest: Digest, metric: str) -> str:
     if not first:
         if any(pair.p_adjusted is not None for pair in digest.pairs(metric)):
             whose = (
-                f"{join_words(measured)} are not" if len(measured) == 2 else f"No two of {len(measured)} generators are"
+                f"{join_words(measured)} are not"
+                if len(measured) == 2
+                else f"Of the {len(measured)} generators, no two are"
             )
             return f"{whose} separated by {metric}. {_open_order(digest, metric, measured)}.{against}"
         return (
-            f"{measured[0]} has the best value by {metric}: {cell(measured[0])}. Whether it is {superlative} "
-            f"is not clear, since its differences from the others have no intervals.{against}"
+            f"{measured[0]} has the best value by {metric}: {cell(measured[0])}. It is not clear whether it is "
+            f"{superlative}, since its differences from the others have no intervals.{against}"
         )
     if len(first) == 1:
         text = f"{first[0]} is {superlative} by {metric}: {cell(first[0])}, rank 1 of {len(measured)}"
@@ -244,7 +246,7 @@ def _closest(digest: Digest, metric: str) -> str:
     if len(measured) > 2 and last == measured[-1:]:
         text += f". {last[0]} is last at {values}"
     elif len(measured) > 2 and 0 < len(last) <= _MOST_NAMED and not set(last) & set(first):
-        text += f". Last, in no clear order, are {join_words(last)} at {values}"
+        text += f". Last, in no clear order, come {join_words(last)} at {values}"
     return f"{text}.{against}"
 
 
@@ -254,16 +256,16 @@ def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
     found = [pair for pair in digest.pairs(metric) if {pair.a, pair.b} <= set(generators) and pair.low is not None]
     known = [(pair, pair.difference, pair.low, pair.high) for pair in found if pair.difference is not None]
     if not known:
-        return "Which of them is closest is not clear"
+        return "It is not clear which of them is closest"
     places = digest.places(metric)
     margin = digest.margin(metric)
     most = max(max(abs(low), abs(high)) for _, _, low, high in known if low is not None and high is not None)
     if margin is not None and most <= margin:
-        return f"They differ by {number(most, places)} at most"
+        return f"They differ by at most {number(most, places)}"
     pair, difference, low, high = max(known, key=lambda item: abs(item[1]))
     assert low is not None
     assert high is not None
-    told = f"Which of them is closest is not clear: they may differ by up to {number(most, places)}"
+    told = f"It is not clear which of them is closest: they may differ by up to {number(most, places)}"
     n = min((size for name in (pair.a, pair.b) if (size := digest.size(name)) is not None), default=0)
     n_tests = max(1, len(digest.pairs(metric)))
     more = more_sentences(difference, (high - low) / 2, n, level=level, margin=margin, n_tests=n_tests)
@@ -281,9 +283,9 @@ def _tokens(digest: Digest) -> list[str]:
         if finding.generator != FLOOR:
             continue
         is_most = finding.count_real >= _MOST * finding.n_real
-        whose = "The real text has" if is_most else f"{finding.count_real} of {finding.n_real} real texts have"
+        whose = "The real text has" if is_most else f"{finding.count_real:,} of {finding.n_real:,} real texts have"
         if finding.kind == CHARACTERS:
-            tokens = _TOKENS.get(tokenizer, "words that ICU finds")
+            tokens = _TOKENS.get(tokenizer, "words found by ICU")
             sentences.append(f"{whose} no spaces between words: tokens are {tokens}.")
         elif finding.kind == UNSPACED and finding.severity == "warning":
             sentences.append(
@@ -315,19 +317,21 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     unclear = [f"{name} ({digest.blindness(name, metric)})" for name in named("blind")]
     unclear += [f"{name}{_why_open(digest, name, metric)}" for name in named("open")]
     near, barely = ([f"{name}{_p(digest, name, metric)}" for name in named(one)] for one in ("negligible", "hardly"))
-    sentences = [f"Not clear by {metric} whether it differs from real text: {join_words(unclear)}."] * bool(unclear)
+    sentences = [f"{metric} leaves open whether these texts differ from real text: {join_words(unclear)}."] * bool(
+        unclear
+    )
     if near:
         most = max(digest.most_apart(name, metric) or 0.0 for name in named("negligible"))
         away = f"at most {number(most, digest.places(metric))} away from it"
-        sentences.append(f"Not told from real text by {metric}, and {away}: {join_words(near)}.")
+        sentences.append(f"Not distinguished from real text by {metric}, and {away}: {join_words(near)}.")
     if barely:
         reached = _chance(digest, named("hardly"), metric)
-        sentences.append(f"Barely told from real text: {join_words(barely)}; the interval reaches {reached}.")
+        sentences.append(f"Barely distinguished from real text: {join_words(barely)}; the interval reaches {reached}.")
     others = [name for said in ("blind", "open", "negligible", "hardly") for name in named(said)]
     sentences += _told_by_others(digest, metric, others)
     if verdicts and set(verdicts.values()) == {"separated"}:
         whose = "Its text" if len(verdicts) == 1 else "The text of every generator"
-        sentences.append(f"{whose} can be told from real text.")
+        sentences.append(f"{whose} can be distinguished from real text.")
     return sentences
 
 
@@ -351,8 +355,10 @@ def _why_open(digest: Digest, name: str, metric: str) -> str:
                 parts.append(f"with {count(n)} texts a side, its interval reaches {reached}")
             elif folds > 1:
                 half_width *= folds**0.5
-                parts.append(f"its interval does not reach {reached}, but p goes by one fold in {folds}, of about "
-                             f"{count(n // folds)} texts a side")  # fmt: skip
+                parts.append(
+                    f"its interval does not reach {reached}, but p comes from one fold in {folds}, of about "
+                    f"{count(n // folds)} texts a side"
+)  # fmt: skip
         parts.append(f"it may be up to {number(most, places)} away")
         level, margin = digest.comparison.level, digest.margin(metric)
         more = more_sentences(difference, half_width, n, level=level, margin=margin)
@@ -397,13 +403,13 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
         what = _COPIES.get(finding.kind)
         share = finding.count_generated / finding.n_generated if finding.n_generated else 0.0
         if what is not None and finding.severity == "warning" and share >= MOSTLY:
-            copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % {what}")
+            copies.setdefault(finding.generator, []).append(f"{100 * share:.0f} % of its texts {what}")
     sentences = []
     for generator, shares in copies.items():
         where = [other for other in (metric, *digest.comparison.metrics) if generator in digest.marked(other)]
         if where:
             whose = join_words(_by_family(digest, list(dict.fromkeys(where))))
-            sentences.append(f"Where {generator} comes first ({whose}), mind that of its texts {join_words(shares)}.")
+            sentences.append(f"Where {generator} comes first ({whose}), note that {join_words(shares)}.")
     return sentences
 
 

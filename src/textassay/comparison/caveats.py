@@ -40,7 +40,7 @@ def language_unknown(n: int) -> Finding:
         LANGUAGE_UNKNOWN,
         "note",
         REAL,
-        f"dd knows of English what {n:,} texts show: fluent text of a language model may look closer than it is.",
+        f"dd learnt English from {n:,} texts alone: fluent text of a language model may look closer than it is.",
         0,
         0,
         0,
@@ -86,7 +86,7 @@ def train_differs(results: Sequence[Result], *, alpha: float) -> list[str]:
         evidence += "" if result.floor is None else f"; real text against itself {result.floor.value:.2f}"
         messages.append(
             f"the training text itself differs from the real text ({evidence}): no generator that learnt from it can "
-            "be expected to come closer than that; compare with real text of the same source as the training text"
+            "be expected to come closer. Use real text of the source of the training text"
         )
     return messages
 
@@ -123,11 +123,11 @@ def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) ->
     fewer = [name for name, size in sizes.items() if size * _MUCH < most]
     if not fewer or not metrics:
         return []
-    listed = ", ".join(f"{name} {sizes[name]}" for name in fewer)
+    listed = ", ".join(f"{name} {sizes[name]:,}" for name in fewer)
     return [
-        f"the generators have different numbers of texts ({listed}; the largest {most}), on which {', '.join(metrics)} "
-        "depend: do not read an order from their values of all texts, ranks or pairs; give every generator the same "
-        "number"
+        f"the generators have different numbers of texts ({listed}; the largest {most:,}), on which "
+        f"{', '.join(metrics)} depend. Do not compare their values of all texts, ranks or pairs; give every "
+        "generator the same number"
     ]
 
 
@@ -144,11 +144,11 @@ def unlike_clusters(results: Sequence[Result]) -> list[str]:
         most = max(counts.values(), default=0)
         fewer = {name: n for name, n in counts.items() if most > MOST_CLUSTERS * n}
         if fewer:
-            listed = ", ".join(f"{name} {n}" for name, n in fewer.items())
+            listed = ", ".join(f"{name} {n:,}" for name, n in fewer.items())
             messages.append(
-                f"{metric} has fewer clusters for some generators ({listed}; the largest {most}): there is one for "
-                "every ten texts of the smaller side, and fewer make the value higher, so these are not compared "
-                "with the others; give every generator the same number of texts"
+                f"{metric} has fewer clusters for some generators ({listed}; the largest {most:,}): one for every "
+                "ten texts of the smaller side. Fewer clusters raise the value, so these are not compared with the "
+                "others. Give every generator the same number of texts"
             )
     return messages
 
@@ -160,17 +160,16 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
     """
     if left_out:
         return [
-            f"these are documents: {' and '.join(LEFT_OUT_OF_DOCUMENTS)} are left out, since short n-grams of long "
-            "texts stand everywhere; name them (--metrics), or take texts as sentences (--unit sentence)"
+            f"these are documents: {' and '.join(LEFT_OUT_OF_DOCUMENTS)} are left out, since long texts share most "
+            "short n-grams. Name them (--metrics), or treat texts as sentences (--unit sentence)"
         ]
     named = dict.fromkeys(metric.declaration.name for metric in metrics if metric.declaration.name in OF_SENTENCES)
     if not named:
         return []
     verb = "is" if len(named) == 1 else "are"
     return [
-        f"these are documents, for which {' and '.join(named)} {verb} not made: n-grams are matched wherever they are "
-        "in a long text, so a value says little of how the document is put together; compare values of texts of equal "
-        "length only"
+        f"these are documents, but {' and '.join(named)} {verb} made for sentences. N-grams match anywhere in a long "
+        "text, so values say little about the structure of a document. Compare only values of texts of equal length"
     ]
 
 
@@ -184,9 +183,9 @@ def mixed_log_probs(results: Sequence[Result]) -> list[str]:
                 sides["log_probs" in result.estimate.signature.settings].append(result.generator)
         if sides[True] and sides[False]:
             messages.append(
-                f"{metric} of {', '.join(sides[True])} was measured with the generator's log-probabilities, "
-                f"{metric} of {', '.join(sides[False])} without, which detects less: differences and ranks between the "
-                "two mean nothing; give --log-probs for all generators or none"
+                f"{metric} of {', '.join(sides[True])} was measured with the generator's log-probabilities, {metric} "
+                f"of {', '.join(sides[False])} without, which detects less. Do not compare the two groups; give "
+                "--log-probs for all generators or none"
             )
     return messages
 

@@ -19,7 +19,7 @@ _REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT, _TRAIN_NAME: TRAIN}  # of
 LOG_PROBS, RATINGS = "log_probs", "ratings"
 _LARGEST = 1e15  # largest feature: its fourth power is finite, and its square in single precision
 
-_IMPOSSIBLE = ": the model gives this text probability 0; smooth the model, or leave its log-probabilities out"
+_IMPOSSIBLE = ": the model gives this text probability 0. Smooth the model, or leave its log-probabilities out"
 
 
 def attach_columns(
@@ -89,7 +89,9 @@ def check_names(
         if name not in features:
             raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
         if rows.count(name) > 1:
-            raise OptionError(f"a generator with --features may not be called '{name}', as the real text is")
+            raise OptionError(
+                f"a generator with --features must not be named '{name}', which is the name of the real text"
+            )
     for option, names in (("--log-probs", log_probs), ("--ratings", ratings)):
         for name in names:
             if name not in generators:
@@ -137,7 +139,7 @@ def _check_size(values: npt.NDArray[np.floating[Any]], what: str) -> None:
     """Raise for features so large that metrics would overflow."""
     wrong = np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))
     if len(wrong):
-        raise InputError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, row {wrong[0] + 1} holds more")
+        raise InputError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, row {wrong[0] + 1} exceeds that")
 
 
 def _check_log_probs(values: npt.NDArray[np.floating[Any]], what: str) -> None:

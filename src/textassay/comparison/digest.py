@@ -78,14 +78,14 @@ class Digest(Standings):
             learnt.append(f"what the language model {name_of(prior)} says of each text")
         told = [f"dd learnt from {' and '.join(learnt)}"] if learnt else []
         if any(finding.kind == LANGUAGE_UNKNOWN for finding in self.comparison.findings):
-            told.append("dd knows no English beyond these texts (--prior smollm2 adds a language model)")
+            told.append("dd learnt English from these texts alone (--prior smollm2 adds a language model)")
         return "; ".join(told)
 
     @cached_property
     def units_note(self) -> str:
         """Return what belongs together, beyond single texts, in the numbers of each generator; empty where nothing."""
         if self.comparison.settings.get("independent"):
-            return "texts were taken for independent draws and not examined (--independent)"
+            return "texts were treated as independent, without a check (--independent)"
         found: dict[str, list[str]] = {}
         for name in self.generators:
             cells = [self.cells[name, metric].estimate for metric in self.metrics if (name, metric) in self.cells]
@@ -200,7 +200,7 @@ class Digest(Standings):
 
     def reason(self, result: Result) -> str:
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""
-        reason = result.error or "it is undefined on this text"
+        reason = result.error or "it is undefined for this text"
         if result.error is None and self.estimate(result.generator, result.metric) is not None:
             reason = f"it has no value at the size of the {FLOOR} row, which is shown"
         family = family_of(result.metric)

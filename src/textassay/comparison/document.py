@@ -144,14 +144,14 @@ _GUIDE = (
      "Twice the balanced accuracy of a classifier on texts it never saw, minus one. 0: it can only guess. 1: it is "
      "never wrong. It is what this classifier detects, so a small value is no proof of likeness."),
     ("floor", "The floor, (real)",
-     "One half of the real text measured as if it were generated, against the other half: what text scores that cannot "
-     "be told from real text."),
+     "One half of the real text measured as if it were generated, against the other half: the score of text that "
+     "cannot be distinguished from real text."),
     ("train", "The training text",
      "A generator that learnt it perfectly, and copied nothing, would score the same. Where it is far from the real "
      "text, the two are of different sources, and no generator can come near."),
     ("", "Intervals",
-     "How far the value may move with another sample of this size from the same generator and the same source of real "
-     "text; not with another training run, another domain, or a metric that asks the wrong question."),
+     "How far the value may move with another sample of this size from the same generator and source of real text. "
+     "It does not cover another training run, another domain, or an unsuitable metric."),
     ("certified_bound", "Certified bound",
      "Without assumptions on the text, the total variation distance is at least this. It rests on a part of the text "
      "named beforehand, so it is lower than the value. Of several generators each bound holds by itself."),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 LogProbs = tuple[FloatArray, FloatArray]  # of draws and of real texts
-ENDED = "the command printed no more"
+ENDED = "the command printed no more sentences"
 
 BLOCK = 500  # texts that are drawn, and kept, together
 CALL = 10_000  # most texts of one call of a command
@@ -106,10 +106,10 @@ def draw_all(
     log_probs: dict[str, LogProbs] = {}
     reason = None
     if not scored:
-        reason = "they were not asked for"
+        reason = "they were not requested"
     elif without:
         have = "have" if len(without) > 1 else "has"
-        reason = f"{', '.join(without)} {have} none, and dd with them cannot be compared with dd without"
+        reason = f"{', '.join(without)} {have} none, and dd with log-probabilities is not comparable with dd without"
     else:
         try:
             for name, source in sources.items():
@@ -267,7 +267,7 @@ def _scored(name: str, source: Source, texts: Sequence[str], real: Sequence[str]
     except TextassayError as error:
         raise _NoLogProbs(f"{name} gives none ({error})") from None
     if not all(np.isfinite(side).all() for side in found):
-        raise _NoLogProbs(f"{name} gives some texts probability 0")
+        raise _NoLogProbs(f"{name} assigns probability 0 to some texts")
     return found
 
 
@@ -385,7 +385,7 @@ class _OfEndpoint(KeptDraws):
             for answers in self._model.draw(len(self.texts), n, seed=self.seed, kept=self._kept):
                 yield [answer.text for answer in answers]
         except InputError as error:
-            lost = "" if self._path is not None else "; with --out they are kept, and the same command goes on"
+            lost = "" if self._path is not None else "; with --out they are stored, and the same command resumes"
             raise type(error)(f"{self._name}: {error}{lost}") from None
 
     def row(self, number: int) -> dict[str, str]:
@@ -404,7 +404,8 @@ def _check_new(command: "ExternalCommand", texts: Sequence[str], before: Sequenc
     n = min(len(texts), len(before))
     if n and list(texts[:n]) == list(before[:n]) and len(set(texts[:n])) > 1:
         raise InputError(
-            f"{command.name} prints the same sentences at every call: it should draw others for another {{seed}}"
+            f"{command.name} prints the same sentences at every call: it should draw other sentences for another "
+            "{seed}"
         )
 
 
@@ -511,7 +512,7 @@ def answered(
                 if progress is not None:
                     progress(f"answers of {name}", len(answers), n)
         except InputError as error:
-            lost = "" if model.folder is not None else "; with --out they are kept, and the same command goes on"
+            lost = "" if model.folder is not None else "; with --out they are stored, and the same command resumes"
             raise type(error)(f"{name}: {error}{lost}") from None
         prompts = [model.prompt_of(number) for number in range(n)]
         files[name] = TextFile(name, [answer.text for answer in answers], prompts=prompts)

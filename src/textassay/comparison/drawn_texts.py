@@ -44,7 +44,7 @@ def open_sources(generated: Mapping[str, Texts | Source], draw: int | None) -> d
     """Return the generators among `generated`; raise where it is said how much to draw and there are none."""
     sources = {name: open_source(source) for name, source in generated.items() if is_source(source)}
     if draw is not None and not sources:
-        raise OptionError("draw is for generators that are drawn from, and all texts are given: leave it out")
+        raise OptionError("draw applies to generators that are sampled, but all texts are given: leave it out")
     check_range("draw", draw, 2)
     return sources
 

@@ -79,10 +79,10 @@ def checked_margins(margins: Margins | None, among: Iterable[str], settings: Map
         name, most = metric.name, metric.declaration.bounds[1]
         if name not in measured:
             raise OptionError(
-                f"a margin is given for {name}, which is not among the metrics, {', '.join(measured)}: add it"
+                f"a margin is given for {name}, which is not among the metrics ({', '.join(measured)}): add the metric"
             )
         if name in named:
-            raise OptionError(f"two margins are given for {name}: leave one of them out")
+            raise OptionError(f"{name} has two margins: give only one")
         if isinstance(margin, bool) or not isinstance(margin, Real) or not 0 < margin < most:
             below = f" and below {most:g}" if most < math.inf else ""
             raise OptionError(f"the margin of {name} must be a number above 0{below}, got {margin!r}")

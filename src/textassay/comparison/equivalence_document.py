@@ -22,9 +22,9 @@ def told(one: Equivalence) -> str:
     places, margin = _places(one), f"{one.margin:g}"
     if one.for_any_judge:
         said = f"{one.metric} {number(one.value, places)}, at least {number(one.certified, places)}"
-        return f"{said} > {margin} for any judge"
+        return f"{said} > {margin} for any classifier"
     if one.value is None or one.low is None or one.high is None:
-        return f"{one.metric} cannot be told: {one.reason}"
+        return f"{one.metric} is inconclusive: {one.reason}"
     low, high = number(one.low, places), number(one.high, places)
     if not one.judge:
         said = f"{one.metric} {number(one.value, places, sign=True)} [{low}, {high}] from real text"
@@ -55,7 +55,9 @@ def equivalence_section(digest: Digest, *, most: int | None = None) -> Section:
         (Column("verdict", numeric=False), lambda one: Cell(one.verdict, one.verdict, tone=_TONES[one.verdict]), as_is),
         (Column("why", numeric=False), told, text_cell),
     ])  # fmt: skip
-    return section(_TITLE, table, *notes(f"and {n_more} more; first those that fail" * bool(n_more), _note(digest)))
+    return section(
+        _TITLE, table, *notes(f"and {n_more} more; those that fail come first" * bool(n_more), _note(digest))
+    )
 
 
 def junit_xml(comparison: Comparison) -> str:
@@ -100,14 +102,16 @@ def _what_would_decide(one: Equivalence) -> str:
     if one.reason:
         return one.reason
     if one.needed is None or one.n is None:
-        return "no number of texts: the estimate is at the margin"
-    return f"about {rounded(one.needed - one.n):,} more texts a side decide"
+        return "no number of texts would decide: the estimate is at the margin"
+    return f"about {rounded(one.needed - one.n):,} more texts a side would decide"
 
 
 def _note(digest: Digest) -> str:
     found, share = digest.comparison.equivalence, level(digest.comparison.level)
     several = f", all {len(found)} verdicts together" if len(found) > 1 else ""
-    relative = " PASS is relative to the judge named and to its number of texts: a better one may find more."
+    relative = (
+        " PASS is relative to the named classifier and its number of texts: a better classifier may find a difference."
+    )
     return f"Limits at {share}{several}.{relative * any(one.judge and one.verdict == 'PASS' for one in found)}"
 
 

@@ -316,14 +316,14 @@ def _notes(real: Corpus, generated: Corpus) -> tuple[str, ...]:
     notes = []
     if max(len(real), len(generated)) > MOST_LINEAR:
         notes.append(
-            f"Where in a text the decision falls, and how many tokens it takes, was found on {MOST_LINEAR:,} drawn "
-            "texts of each side that has more."
+            f"The position of the decision, and the number of tokens that it takes, were measured on {MOST_LINEAR:,} "
+            "drawn texts of each side that has more."
         )
     if real.groups is None and generated.groups is None:
         return tuple(notes)
     notes.append(
-        "The texts come in groups. dd and its learning curve take them into account; the p-values of n-grams and the "
-        "intervals by length treat texts as independent and are too optimistic."
+        "The texts come in groups, which dd and its learning curve take into account. The p-values of n-grams and "
+        "the intervals by length treat texts as independent and are too optimistic."
     )
     return tuple(notes)
 

@@ -145,7 +145,10 @@ def curve_statement(explanation: Explanation) -> str:
     """Return in words whether more text would raise dd."""
     share = level(explanation.level)
     if explanation.rise is None or len(explanation.curve) < 2:
-        return "There is too little text to tell whether dd still rises with the sample: no half of it can be judged."
+        return (
+            "There is too little text to tell whether dd still rises with sample size: dd cannot be computed on half "
+            "of it."
+        )
     half, full = explanation.curve[-2:]
     added = (
         f"Going from {count(half.n_real)} real and {count(half.n_generated)} generated texts to "
@@ -156,21 +159,23 @@ def curve_statement(explanation: Explanation) -> str:
     if explanation.rising:
         return f"Still rising. {added}: at this size dd understates what this classifier can find."
     if explanation.rising is None:
-        return f"Not clear at this size. {added}, which leaves open whether more text would show more."
-    return f"Levelled off. {added}, which is less than {FLAT:g}: this classifier has about found what it can find."
+        return f"Not clear at this size. {added}: it is not clear whether more text would show more."
+    return f"Levelled off. {added}, less than {FLAT:g}: more text would help this classifier little."
 
 
 def prefix_statement(explanation: Explanation) -> str:
     """Return in words after how many tokens dd reaches one half."""
     if not explanation.prefixes:
-        return "Most texts have no token: there is nothing to cut."
+        return "Most texts have no token, so nothing can be cut."
     longest = explanation.prefixes[-1].n_tokens
     half, low, high = explanation.half_length, explanation.half_low, explanation.half_high
     share = level(explanation.level)
     if half is None:
         begin = f"dd does not reach one half within the first {counted(longest, 'token')}"
         return (
-            f"{begin}." if low is None else f"{begin}, though its {share} interval holds it from {number(low, 1)} on."
+            f"{begin}."
+            if low is None
+            else f"{begin}, but its {share} interval includes lengths from {number(low, 1)} tokens."
         )
     end = f"beyond {longest}" if high is None else number(high, 1)
     where = "within the first token" if half <= 1 else f"after {number(half, 1)} tokens"
@@ -182,7 +187,7 @@ def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[Discrimina
         return Cell(count(n), n, _percent(share))
 
     beyond = len(giveaways) - top
-    told = ["No n-gram is significantly so."] if not giveaways else [f"and {count(beyond)} more."] if beyond > 0 else []
+    told = ["No n-gram is significant."] if not giveaways else [f"and {count(beyond)} more."] if beyond > 0 else []
     name = f"ngrams-{slug(title)}-{slug(explanation.generator)}"
     return Table.of_items(name, giveaways[:top], [
         ("n-gram", written, text_cell),
@@ -213,7 +218,7 @@ def _tests(explanation: Explanation) -> str:
     text = (
         f"Texts that contain the n-gram, and their share. {count(explanation.n_tested)} n-grams were tested; p is "
         f"adjusted for that, {rate} false discoveries are expected among all below {1 - explanation.level:.3g}. "
-        "An n-gram that adds nothing to those above it is left out."
+        "N-grams that add nothing to those above them are left out."
     )
     shown = (*explanation.boilerplate, *explanation.more_generated, *explanation.more_real)
     if any(end in one.ngram.split(" ") for one in shown for end in _ENDS):
@@ -279,7 +284,7 @@ def _lengths(explanation: Explanation, colour: Colour) -> Iterator[Part]:
     x = Axis("tokens in the text", (-0.6, len(bins) - 0.4), ticks=ticks, labels=tuple(shown))
     plot = _curves(series, x, Axis("dd", (low - margin, high + margin)), Reference(0.0, "y", colour="rule"))
     plot = replace(plot, size=_WIDE)  # its ticks are ranges
-    yield Figure(name, plot, "dd by length. Thin lines: how many texts there are, real solid, generated dashed.")
+    yield Figure(name, plot, "dd by length. Thin lines: number of texts, real solid, generated dashed.")
 
 
 def _prefixes(explanation: Explanation, colour: Colour) -> Iterator[Part]:
@@ -314,16 +319,18 @@ def _positions(explanation: Explanation, colour: Colour) -> Iterator[Part]:
         ("in real", "evidence_real", differences(2)),
         ("in generated", "evidence_generated", differences(2)),
         ("difference", lambda one: one.evidence_real - one.evidence_generated, differences(2)),
-    ], title="Where in the text: evidence in favour of real, nats per text")  # fmt: skip
+    ], title="Evidence for real by position in the text, nats per text")  # fmt: skip
     edges = [100 * one.begin for one in bins] + [100 * bins[-1].end]
     series = []
     for side, dashes in _SIDES:
         heights = step_points(edges, [getattr(one, f"evidence_{side}") for one in bins])
         ink = colour if side == "generated" else side
         series.append(Series(side, heights, ink, steps=True, fill=True, dashes=dashes))
-    x = Axis("place in the text", (edges[0], edges[-1]), ticks=(edges[0], edges[-1]), labels=("begin", "end"))
+    x = Axis("position in the text", (edges[0], edges[-1]), ticks=(edges[0], edges[-1]), labels=("begin", "end"))
     plot = _curves(series, x, Axis("nats for real"), Reference(0.0, "y"))
-    caption = "Log-odds of being real that the words at each place add: real texts solid, generated ones dashed."
+    caption = (
+        "Log-odds of being real contributed by the words at each position: real texts solid, generated ones dashed."
+    )
     yield Figure(name, plot, caption)
 
 

@@ -90,7 +90,7 @@ def overview_figure(digest: Digest) -> Figure | None:
         titles = [f"{metric} {ARROWS[digest.better(metric)]}" for metric in last]
         cells = tuple(tuple(cell(name, metric) for metric in last) for name in names)
         plot = HeatMap(names, tuple(titles), cells, scale=1.6, wide=0.56, names=colours, size=8)
-        told += " Of a family of metrics, the last one."
+        told += " Of each family of metrics, the last one is shown."
     return Figure("overview", plot, told)
 
 
@@ -188,7 +188,8 @@ def scores_figure(digest: Digest) -> Figure | None:
                   most_columns=_MOST_PANELS)  # fmt: skip
     return Figure(
         "scores", plot,
-        "What the classifier says of both sides, real text solid and blue: the less they overlap, the easier to tell.",
+        "Scores of the classifier on both sides, real text solid and blue: the less they overlap, the easier to "
+        "separate.",
     )  # fmt: skip
 
 
@@ -213,7 +214,7 @@ def roc_figure(digest: Digest) -> Figure | None:
     x, y = (Axis(name, (0, 1.005), ticks=_HALVES[0], labels=_HALVES[1])
             for name in ("generated called real", "real called real"))  # fmt: skip
     plot = Curves(tuple(series), x, y, references=(Reference(axis="diagonal", colour="rule"),), size=(3.9, 3.2))
-    return Figure("roc", plot, "At every threshold of the classifier; the diagonal is guessing.")
+    return Figure("roc", plot, "ROC curve over all thresholds of the classifier; the diagonal is guessing.")
 
 
 def frontier_figure(digest: Digest) -> Figure | None:
@@ -286,7 +287,7 @@ def plane_figures(digest: Digest) -> list[Figure]:
         caption = f"Quality by {quality} and diversity by {diversity}, at the floor's size."
         judged = [f"{name} {number(value, 3)}" for name in points if (value := digest.value(name, "dd")) is not None]
         if family_of(diversity) in _WON_BY_NONSENSE and judged:
-            caption += f" Senseless text can win here; how well a classifier tells it, dd: {', '.join(judged)}."
+            caption += f" Meaningless text can win here; dd, how well a classifier detects it: {', '.join(judged)}."
         name = f"plane-{metric_slug(quality)}"
         if name in [figure.name for figure in figures]:  # against another diversity
             name += f"-{metric_slug(diversity)}"
@@ -316,8 +317,8 @@ def pairs_figure(digest: Digest, metric: str) -> Figure | None:
     return Figure(
         f"pairs-{metric_slug(metric)}",
         HeatMap(order[1:], order[:-1], cells, scale=1.6, wide=0.5, names=_names(digest)),
-        "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be luck at this "
-        "sample size.",
+        "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be chance at "
+        "this sample size.",
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ class StoredEvidence(Evidence):
             with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 return {name: kept.get(name) for name in _ARRAYS}
         except Exception as error:  # a damaged file raises anything
-            raise InputError(f"{path}, from which this comparison reads, is not there any more or damaged") from error
+            raise InputError(f"{path}, which this comparison reads, is missing or damaged") from error
 
 
 class EstimateStore:
@@ -201,7 +201,7 @@ class EstimateStore:
 
     def _go_on(self, error: OutputError) -> None:
         if not self._is_full:
-            warnings.warn(f"{error}; the run goes on, but what it computes is not kept there", stacklevel=3)
+            warnings.warn(f"{error}; the run continues, but its results are not stored there", stacklevel=3)
         self._is_full = True
 
     @contextmanager
@@ -400,8 +400,8 @@ def check_same_settings(
         changed.append(_other_real(old_real, real))
     if changed:
         raise InputError(
-            f"{folder} holds results of other settings ({'; '.join(changed)}): choose another --out, give the same "
-            f"settings, or delete {folder / RESULTS}"
+            f"{folder} contains results for other settings ({'; '.join(changed)}): choose another --out, give the "
+            f"same settings, or delete {folder / RESULTS}"
         )
 
 
@@ -412,7 +412,7 @@ def _other_real(before: Mapping[str, Any], now: RealText) -> str:
         return f"the same real text, now {ways} groups (--group-column, --prompt-column)"
     old, new = (f"{text.get('n_sentences')} texts of {text.get('name')}" for text in (before, now.to_dict()))
     if old == new:
-        return f"real text of the same name and size, {old}, but of other content"
+        return f"real text with the same name and size, {old}, but different content"
     return f"real text {old}, now {new}"
 
 

@@ -98,7 +98,7 @@ def _pilot(pilot: Pilot, *, share: str) -> Section:
     curve = Figure(
         "plan-pilot",
         Curves(tuple(series), Axis("generated texts"), Axis("dd")),
-        "dd of the pilot by the number of texts, with intervals: where it still rises, more texts find more.",
+        "dd of the pilot by number of texts, with intervals: while it still rises, more texts detect more.",
     )
     return section("The pilot", measured, *notes(told), more, curve if series else None)
 

@@ -213,7 +213,7 @@ def plan(
         raise OptionError("a pilot is a finished comparison, or texts of both sides: generated and real")
     if prior is not None:
         if real is None:
-            raise OptionError("prior is for a pilot with texts: give generated and real, or leave it out")
+            raise OptionError("prior needs a pilot with texts: give generated and real, or leave it out")
         from textassay.prior.catalog import check_prior  # loads the classifiers
 
         check_prior(prior)
@@ -420,9 +420,9 @@ def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison
 def _shares(dd: float | None, closest: PilotGenerator | None) -> tuple[tuple[float, float], float, str]:
     """Return the shares of correct answers, dd, and the assumption in words."""
     if dd is not None:
-        return ((1 + dd) / 2, (1 + dd) / 2), dd, f"dd is about {dd:g}, both sides judged equally well"
+        return ((1 + dd) / 2, (1 + dd) / 2), dd, f"dd is about {dd:g}, both sides classified equally well"
     if closest is None:
-        return (0.5, 0.5), 0.0, "dd is near 0, which takes the most texts (change this with --dd or a pilot)"
+        return (0.5, 0.5), 0.0, "dd is near 0, which needs the most texts (change this with --dd or a pilot)"
     shares = (closest.share_real, closest.share_generated)
     assumption = f"dd is that of {closest.generator} in the pilot, {closest.value:.3f}, the closest to 0"
     return shares, max(0.0, closest.value), assumption
@@ -445,22 +445,22 @@ def _assumptions(factor: float, folds: int, pilot: Pilot | None, correlation: fl
     assumptions = ["texts are independent draws, as many real ones as of each generator"]
     if folds > 1:
         assumptions.append(
-            f"every text is judged once, by {folds}-fold cross-fitting, which multiplies variance by {factor:g}"
+            f"every text is scored once, by {folds}-fold cross-fitting, which multiplies variance by {factor:g}"
         )
     else:
-        assumptions.append("one split: a tenth of the texts is judged")
+        assumptions.append("one split: a tenth of the texts is scored")
     if pilot is None or pilot.correlation is None:
         assumptions.append(
-            "judgements of a real text beside two generators are uncorrelated, which takes the most texts"
+            "scores of the same real text beside two generators are uncorrelated, which needs the most texts"
         )
     else:
         assumptions.append(
-            f"judgements of a real text beside two generators correlate by {correlation:.2f}, as in the pilot"
+            f"scores of the same real text beside two generators correlate by {correlation:.2f}, as in the pilot"
         )
-    assumptions.append("there are two generators, so one pair; adjusting the p-values of more pairs takes more texts")
+    assumptions.append("there are two generators, so one pair; adjusting the p-values of more pairs needs more texts")
     prior = "" if pilot is None or pilot.prior is None else f", with the prior {pilot.prior}"
     assumptions.append(
-        f"dd is that at the planned size and the same effort{prior}: it grows with the sample while its learning curve "
-        "rises"
+        f"dd is the value at the planned size and the same effort{prior}: it grows with the sample while its "
+        "learning curve rises"
     )
     return tuple(assumptions)

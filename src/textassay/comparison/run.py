@@ -519,7 +519,7 @@ def _check_options(generated: Mapping[str, Any], settings: Comparing) -> None:
         raise OptionError("generated must name at least one generator, got none")
     for name in generated:
         if name in ("", HELDOUT, TRAIN, FIT_REAL) or name.startswith(FLOOR) or name.endswith(MATCHED):
-            raise OptionError(f"a generator may not be called '{name}'")
+            raise OptionError(f"a generator must not be named '{name}'")
     check_level(settings.level)
     check_unit(settings.unit)
     if isinstance(settings.metrics, str):
@@ -544,7 +544,7 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
             raise EmptyCorpusError(f"{name} is empty: none of its {len(corpus)} texts has a token")
     for name, corpus in others.items():
         if corpus.fingerprint == real.fingerprint:
-            remedy = _REMEDIES.get(name, "give text that was generated")
+            remedy = _REMEDIES.get(name, "give generated text")
             raise InputError(f"{name} is the real text itself, text by text: {remedy}")
 
 
@@ -555,11 +555,11 @@ def _prompted(texts: dict[str, Any], prompts: Any, sources: Collection[str]) -> 
     if PROMPTS in grouped:
         if sources:
             raise OptionError(
-                f"{next(iter(sources))} is a generator that does not see the prompts: let it answer "
-                "them first, and give its answers with their prompts"
+                f"{next(iter(sources))} is a generator that does not see the prompts: give its answers to the "
+                "prompts instead"
             )
         if FIT_REAL in beside:
-            raise OptionError("more real text to learn from cannot be used beside prompts: leave --fit-real out")
+            raise OptionError("--fit-real cannot be combined with prompts: leave it out")
         if TRAIN in beside:
             train = as_texts(beside[TRAIN], TRAIN)
             beside[TRAIN] = replace(train, groups=np.arange(len(train)), prompts=None)
@@ -589,7 +589,7 @@ def _of_train(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
     """Return what the tasks that measure the training text are told: nothing is looked up in it."""
     return {
         "senseless": {
-            metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
+            metric.name: f"{metric.declaration.name} searches for copies of the training text, which this text is"
             for metric in metrics
             if metric.settings.get("train") is not None
         },

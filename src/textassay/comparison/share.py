@@ -163,7 +163,7 @@ def share(
     check_range("at_most", at_most, 0, 1)
     named, real = named_texts(texts, real, by=by)
     if taken := {LATER, MACHINE} & named.keys():
-        raise OptionError(f"'{min(taken)}' cannot be the name of a corpus: it is that of another text")
+        raise OptionError(f"'{min(taken)}' cannot be the name of a corpus: another text has that name")
     beside = {name: one for name, one in ((LATER, later), (MACHINE, machine)) if one is not None}
     given = {FLOOR: real, **named, **beside}
     files: dict[str, Any] = {
@@ -238,6 +238,7 @@ def _warnings(compared: Comparison, drift: float | None) -> tuple[str, ...]:
     told = [f"{one.generator}: {one.message} {one.remedy}" for one in compared.findings if one.severity == "warning"]
     if drift is None:
         told.append(
-            "Without --later, clean human text of the corpus's own time, any drift of human writing counts as a share."
+            "Any change in human writing counts towards the share: give clean human text of the corpus's time as "
+            "--later."
         )
     return (*told, *compared.warnings)

@@ -27,19 +27,19 @@ _RECORDED = ("name", "n_texts", "at_least", "certified", "distance", "low", "hig
 
 def share_document(share: Share) -> Document:
     """Return the bounds of the shares as a report."""
-    facts = [("Texts", f"{count(share.n_real)} clean texts of people"), ("Judge", share.judge)]
+    facts = [("Texts", f"{count(share.n_real)} clean human texts"), ("Classifier", share.judge)]
     if share.drift is not None:
         facts.append(
             ("Drift", f"clean later text is at most {number(share.drift, _DD_PLACES)} away from the clean text")
         )
     return Document(
-        "At least what share is machine-written",
+        "Lower bound for the machine-written share",
         tuple(_verdict(one, share) for one in share.corpora),
         tuple(facts),
         sections(
             section("", *(Paragraph(text, "warning") for text in share.warnings)),
             section("Shares", _table(share), *items([*_beside(share)])),
-            section("What the numbers say", *items([*_meanings(share)]), extra=True),
+            section("What the numbers mean", *items([*_meanings(share)]), extra=True),
         ),
         records=(record("shares", _RECORDED, [[getattr(one, name) for name in _RECORDED] for one in share.corpora]),),
     )
@@ -49,13 +49,16 @@ def _verdict(one: CorpusShare, share: Share) -> str:
     sure = level(share.level)
     if one.at_least > 0:
         beyond = f", which is above {_percent(share.at_most)}" if 0 < share.at_most < one.at_least else ""
-        return f"{one.name}: at least {_percent(one.at_least)} is not like the clean text of people ({sure}){beyond}."
+        return f"{one.name}: at least {_percent(one.at_least)} differs from the clean human text ({sure}){beyond}."
     if one.is_unknown:
         return (
-            f"{one.name}: it cannot be told: nothing was found, but a share of {_percent(SEEN)} need not have been; "
-            f"{_percent(one.seen)} would have been."
+            f"{one.name}: inconclusive: nothing was found; a share of {_percent(SEEN)} could have gone undetected, "
+            f"one of {_percent(one.seen)} not."
         )
-    return f"{one.name}: nothing was found; {_percent(one.seen)} of text that the judge knows would have been."
+    return (
+        f"{one.name}: nothing was found; a share of {_percent(one.seen)} of text that the classifier detects would "
+        "have been."
+    )
 
 
 def _percent(part: float) -> str:
@@ -66,10 +69,10 @@ def _table(share: Share) -> Table:
     columns: list[ItemColumn] = [
         ("corpus", lambda one: one.name, text_cell),
         ("texts", lambda one: one.n_texts, count_cell),
-        (Column("at least, %", note="of the corpus, drift taken off"), lambda one: one.at_least, percents(_PLACES)),
+        (Column("at least, %", note="of the corpus, drift subtracted"), lambda one: one.at_least, percents(_PLACES)),
         (Column("dd", note="distance from the clean text"), lambda one: one.distance, _NUMBER),
-        (Column("interval", note="all ends hold together"), lambda one: (one.low, one.high), _INTERVAL),
-        (Column("seen, %", note="the least share that would have been found, with a chance of 80 %"),
+        (Column("interval", note="all bounds hold jointly"), lambda one: (one.low, one.high), _INTERVAL),
+        (Column("seen, %", note="smallest share detected with probability 0.8"),
          lambda one: one.seen, percents(_PLACES)),
     ]  # fmt: skip
     if share.corpora[0].by_words is not None:
@@ -84,7 +87,7 @@ def _table(share: Share) -> Table:
 
 def _beside(share: Share) -> Iterator[str]:
     if share.later_by_words is not None:
-        yield f"Of the clean later text, words say {_of_words(share.later_by_words)}, where there is none."
+        yield f"In the clean later text, which has no such share, words estimate {_of_words(share.later_by_words)}."
 
 
 def _of_words(found: MixtureShare) -> str:
@@ -93,11 +96,17 @@ def _of_words(found: MixtureShare) -> str:
 
 def _meanings(share: Share) -> Iterator[str]:
     yield (
-        "At least: a mixture of clean text and a share s of other text is at most s away from clean text in total "
-        "variation. So a lower bound of that distance is one of s: the certified one, or the end of dd's interval."
+        "At least: in total variation, clean text mixed with a share s of other text is at most s from clean text. "
+        "So a lower bound of that distance bounds s, too: the certified bound, or the lower end of dd's interval."
     )
     if share.drift is not None:
-        yield "Drift: how far this judge finds clean later text from the clean text, at most. It is taken off."
+        yield (
+            "Drift: an upper limit of the distance between clean later text and the clean text, by this classifier. "
+            "It is subtracted."
+        )
     if share.corpora[0].by_words is not None:
-        yield "By words: from which words texts hold (Liang et al., 2024). It needs the very kind of machine text."
-    yield "No upper bound: text that the judge cannot tell from clean text may be of any origin."
+        yield (
+            "By words: estimated from the words that texts contain (Liang et al., 2024). It needs machine-written "
+            "text of the same kind."
+        )
+    yield "There is no upper bound: text that the classifier cannot distinguish from clean text may be of any origin."

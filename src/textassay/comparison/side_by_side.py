@@ -145,10 +145,9 @@ def side_by_side(comparisons: Mapping[str, Comparison]) -> Document:
 
 def _reading(first: Comparison) -> str:
     return (
-        f"Differences from the first to the last, with {level(first.level)} intervals that add those of both sides in "
-        "squares, as of independent draws; p is adjusted for the generators of a metric (Holm). A change is clear "
-        "where that is below one minus the level. Another draw of texts or another seed is noise; another training "
-        "run is not covered."
+        f"Differences from the first to the last, with {level(first.level)} intervals from both sides' variances, as "
+        "for independent draws; p is adjusted for the generators of a metric (Holm). A change is clear if p is below "
+        "one minus the level. Another draw of texts or another seed is noise; another training run is not covered."
     )
 
 
@@ -187,7 +186,7 @@ def _answer(moves: Sequence[Change], first: str, last: str) -> tuple[str, ...]:
     told = [_told(move) for move in generators if move.metric == headline]
     more = f"; {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
     kinds = {kind: sum(move.moved == kind for move in sure) for kind in ("better", "worse", "moved")}
-    named = {"better": "better", "worse": "worse", "moved": "moved where no direction is better"}
+    named = {"better": "better", "worse": "worse", "moved": "changed, without a better direction"}
     parts = [f"{n} {named[kind]}" for kind, n in kinds.items() if n]
     overall = f": {join_words(parts)}" if parts else ""
     return (
@@ -212,7 +211,7 @@ def _floor_moved(moves: Sequence[Change]) -> tuple[str, ...]:
         return ()
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     shown = join_words(names[:_MOST_NAMED]) + more
-    return (f"Real text itself changed ({shown}): the real texts, not the generators alone, are different.",)
+    return (f"Real text itself changed ({shown}): not only the generators differ, but also the real texts.",)
 
 
 def _table(name: str, digests: Mapping[str, Digest], moves: Sequence[Change]) -> Table:
@@ -258,7 +257,7 @@ def _warnings(comparisons: Mapping[str, Comparison], moves: Sequence[Change]) ->
     names = list(comparisons)
     prints = {one.real.fingerprint for one in comparisons.values()}
     if len(prints) > 1:
-        yield "The real texts differ: a change may be theirs."
+        yield "The real texts differ, which may explain a change."
     differing: dict[str, list[str]] = {}
     for move in moves:
         for key in _other_settings(move.before, move.after):
@@ -266,7 +265,7 @@ def _warnings(comparisons: Mapping[str, Comparison], moves: Sequence[Change]) ->
     for key, metrics in differing.items():
         shown = list(dict.fromkeys(metrics))
         which = join_words(shown[:_MOST_NAMED])
-        yield f"{names[0]} and {names[-1]} differ in the setting {key} of {which}: these values do not compare."
+        yield f"{names[0]} and {names[-1]} differ in the setting {key} of {which}: these values are not comparable."
     sizes = {move.metric for move in moves if _sizes(move.before) != _sizes(move.after) and _moves_with_size(move)}
     if sizes:
         yield (

@@ -67,10 +67,10 @@ def check_beside(sources: Collection[str], beside: Mapping[str, Collection[str] 
         for name in names or ():
             if name in sources and kind == "log_probs":
                 raise OptionError(
-                    f"{name} is a model, which gives its own log-probabilities: leave its --log-probs out"
+                    f"{name} is a model, which computes its own log-probabilities: leave its --log-probs out"
                 )
             if name in sources:
                 raise OptionError(
-                    f"--{kind} belong to texts, and {name} is a generator that has still to draw them: draw them with "
+                    f"--{kind} belong to texts, but {name} is a generator, which has no texts yet: draw them with "
                     "'textassay sample' and give the file"
                 )

@@ -137,7 +137,7 @@ def _means(
         yield name, (values[0], values[1])
     yield "tokens in a sentence", (lengths[0][:, 0], lengths[1][:, 0])
     yield "spread of the tokens in a sentence", (lengths[0][:, 1], lengths[1][:, 1])
-    yield "share of the three-token phrases of the second half that stand in the first", (repeated[0], repeated[1])
+    yield "share of the trigrams of the second half that occur in the first", (repeated[0], repeated[1])
 
 
 def _shared_edges(sides: tuple[Corpus, Corpus], *, at_end: bool) -> list[_Shared]:

@@ -26,11 +26,11 @@ from textassay.report.table import (
 from textassay.report.text import MISSING, count, level
 
 _VERDICTS: dict[Verdict | None, str] = {
-    "separated": "told from real text",
-    "hardly": "barely told from real text",
-    "negligible": "not told from real text",
+    "separated": "distinguished from real text",
+    "hardly": "barely distinguished from real text",
+    "negligible": "not distinguished from real text",
     "open": "not clear",
-    "blind": "not clear: most texts could not be judged",
+    "blind": "not clear: most texts could not be classified",
     "unknown": "no interval",
     None: "no interval",
 }

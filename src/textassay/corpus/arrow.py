@@ -43,7 +43,7 @@ def parquet_records(source: Source, columns: Columns) -> Records:
 def arrow_records(source: Source, columns: Columns) -> Records:
     """Yield the rows of an Arrow file or stream."""
     if source.path is None or source.compression:
-        raise InputError(f"{source.place}: an Arrow file is read where it lies unpacked on this machine")
+        raise InputError(f"{source.place}: an Arrow file must be local and uncompressed: copy or unpack it first")
     return _of_streams([source.path], source.place, columns)
 
 
@@ -56,10 +56,10 @@ def dataset_records(folder: Path, columns: Columns) -> Records:
     """Yield the rows of a dataset folder, whose ``state.json`` lists its Arrow files."""
     if (folder / _SPLITS).is_file():
         splits = _files(folder, _json(folder / _SPLITS).get("splits", []), _SPLITS)
-        raise InputError(f"{folder} holds several splits; name one: {', '.join(map(str, splits))}")
+        raise InputError(f"{folder} contains several splits; name one: {', '.join(map(str, splits))}")
     state = _json(folder / _STATE)
     if state.get("_indices_data_files") or state.get("_indices_files"):
-        raise InputError(f"{folder} holds a selection of rows; save it again after flatten_indices()")
+        raise InputError(f"{folder} is a selection of rows; save it again after flatten_indices()")
     _arrow("reading dataset folders")
     entries = state.get("_data_files", [])
     if isinstance(entries, list):
@@ -90,13 +90,13 @@ def _of_streams(files: Sequence[Path], place: str, columns: Columns) -> Records:
     try:
         yield from _records(batches(), place, input_limit(sum(file.stat().st_size for file in files)))
     except (arrow.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"{place} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
+        raise InputError(f"{place} contains a file that is not a valid Arrow stream: {_first_line(error)}") from None
 
 
 def _files(folder: Path, names: Any, document: str) -> list[Path]:
     """Return the files and folders that a document of `folder` lists."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{folder / document} is broken: it must list names of files")
+        raise InputError(f"{folder / document} is damaged: it must list file names")
     return [folder / name for name in names]
 
 
@@ -178,7 +178,7 @@ def _json(path: Path) -> dict[str, Any]:
         except ValueError as error:
             raise InputError(f"{path} is broken: {error}") from None
     if not isinstance(value, dict):
-        raise InputError(f"{path} is broken: it must hold a JSON object")
+        raise InputError(f"{path} is damaged: it must contain a JSON object")
     return value
 
 

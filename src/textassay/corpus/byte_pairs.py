@@ -87,7 +87,7 @@ def learn_byte_pairs(texts: Sequence[str], *, size: int) -> BytePairs:
     if size < MIN_SIZE:
         raise OptionError(f"byte pairs: size must be at least {MIN_SIZE} (256 bytes and one pair), got {size}")
     if not any(texts):
-        raise EmptyCorpusError("byte pairs: texts hold no character")
+        raise EmptyCorpusError("byte pairs: the texts contain no character")
     import json
 
     from tokenizers import models, trainers
@@ -97,7 +97,7 @@ def learn_byte_pairs(texts: Sequence[str], *, size: int) -> BytePairs:
     try:
         tokenizer.train_from_iterator(texts, trainer, length=len(texts))
     except UnicodeEncodeError:
-        raise InputError("byte pairs: texts hold a lone surrogate, which is not a character") from None
+        raise InputError("byte pairs: the texts contain a lone surrogate, which is not a character") from None
     return BytePairs([(left, right) for left, right in json.loads(tokenizer.to_str())["model"]["merges"]])
 
 

@@ -70,8 +70,8 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
             if "field limit" in str(error):
                 raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, line_limit()) from None
             raise InputError(
-                f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
-                "or line breaks in double quotes, with the quotes inside doubled"
+                f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that contain "
+                "quotes or line breaks in double quotes, and double the quotes inside"
             ) from None
 
 
@@ -80,10 +80,10 @@ def _unequal(source: Source, line: int, row: Sequence[str], header: Sequence[str
     seen = f"{source.place} line {line}: {len(row)} fields, but the first line has {len(header)}"
     sign = {"\t": "a tab", ",": "a comma"}.get(delimiter, f"'{delimiter}'")
     if len(header) == 1:
-        return f"{seen}: it has no {sign.split()[-1]}; where each line is one text, end the name of the file in .txt"
+        return f"{seen}: it has no {sign.split()[-1]}; if each line is one text, rename the file to end in .txt"
     if len(row) > len(header):
-        return f"{seen}; put fields that hold {sign} in double quotes, with the quotes inside doubled"
-    return f"{seen}; the row ends too early: put fields that hold a line break in double quotes, or fill it up"
+        return f"{seen}; put fields that contain {sign} in double quotes, and double the quotes inside"
+    return f"{seen}; the row is too short: quote fields that contain a line break, or add the missing fields"
 
 
 def _with_ends(source: Source) -> Iterator[str]:

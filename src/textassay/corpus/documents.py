@@ -121,7 +121,7 @@ class _Loader(yaml.SafeLoader):
         except _FAULTS:
             kind = str(node.tag).rpartition(":")[2]
             raise yaml.constructor.ConstructorError(
-                None, None, f"the value is not a valid {kind}, or is too long a number", node.start_mark
+                None, None, f"the value is not a valid {kind}, or is a number with too many digits", node.start_mark
             ) from None
 
 

@@ -295,7 +295,7 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
         for character in sentences[number]:
             if "\ud800" <= character <= "\udfff":
                 return InputError(
-                    f"{name}: text {number + 1} holds a lone surrogate (U+{ord(character):04X}), which is not a "
+                    f"{name}: text {number + 1} contains a lone surrogate (U+{ord(character):04X}), which is not a "
                     "character; write the text as valid UTF-8"
                 )
     return InputError(f"{name}: the tokenizer returned a lone surrogate, which is not a character")

@@ -36,7 +36,7 @@ _NOT_LINES = frozenset((
 _WAYS = {
     (".xls", ".xlsx", ".ods"): "save it as CSV",
     (".pkl", ".pickle", ".npy", ".npz", ".pt", ".bin"): "open it in Python and give the texts to textassay.compare",
-    (".7z", ".bz2", ".tar", ".tgz", ".xz", ".zip"): "unpack it and give the files in it",
+    (".7z", ".bz2", ".tar", ".tgz", ".xz", ".zip"): "unpack it and give the files inside",
 }
 _SPACE = re.compile(r"[ \n\r\t]*")  # in JSON
 _DOCUMENT_START = re.compile(r'\s*(?:\{\s*"[^"\n]*"\s*:|\[\s*(?:[\[{]|"))')
@@ -62,7 +62,9 @@ _BLOCK = 1 << 20
 def form_of(source: Source) -> str:
     """Return what is in a file: lines, JSON lines, JSON, table, Parquet, Arrow or log; raise for what is not read."""
     if source.kind in _NOT_LINES:
-        way = next((way for endings, way in _WAYS.items() if source.kind in endings), "write its texts as one of these")
+        way = next(
+            (way for endings, way in _WAYS.items() if source.kind in endings), "save its texts in one of these formats"
+        )
         raise InputError(
             f"{source.place}: unknown kind of file (suffix '{source.kind}'); valid: {', '.join(SUFFIXES[:-1])}, each "
             f"also with .gz or .zst; and {_LOG}: {way}"
@@ -75,7 +77,7 @@ def form_of(source: Source) -> str:
     if source.kind == ".arrow" or head.startswith(b"ARROW1"):
         return "Arrow"
     if head.startswith(b"version https://git-lfs"):
-        raise InputError(f"{source.place} is a pointer of Git LFS, not the file itself: get it by git lfs pull")
+        raise InputError(f"{source.place} is a Git LFS pointer, not the file itself: fetch the file with git lfs pull")
     text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
     lines = text.split("\n")[:_N_LOOKED_AT]
     filled = [line for line in lines if line and not line.isspace()]
@@ -90,7 +92,7 @@ def form_of(source: Source) -> str:
     n_json = sum(line.lstrip()[:1] == "{" and isinstance(_parsed(line), Mapping) for line in filled)
     if n_json >= _MOST * len(filled):
         raise InputError(
-            f"{source.place} holds lines of JSON, but its first line is none: take that out, as in "
+            f"{source.place} contains lines of JSON, but the first line is not JSON: remove it, for example with "
             f"tail -n +2 {source.name} > {source.name}.jsonl"
         )
     return "lines"
@@ -142,7 +144,8 @@ def _check_no_markup(source: Source, lines: Sequence[str]) -> None:
         command = "awk -F'\\t' 'NF {printf \"%s \", $2} !NF {print \"\"}' " + f"{name} > texts.txt"
     if kind:
         raise InputError(
-            f"{source.place} is {kind}, which is not read: take its texts out, one a line, as by {command}"
+            f"{source.place} is {kind}, a format that is not read: extract its texts, one per line, for example with "
+            f"{command}"
         )
 
 
@@ -183,7 +186,7 @@ def table_records(source: Source, columns: Columns) -> Records:
             is_empty = False
             yield number, dict(zip(header, row, strict=True))
         if is_empty:
-            raise EmptyCorpusError(f"{source.place} has a header but no row")
+            raise EmptyCorpusError(f"{source.place} has a header but no rows")
         return
     yield 1, header
     yield from rows
@@ -212,8 +215,8 @@ def _is_header(first: Sequence[str], columns: Columns, source: Source) -> bool:
     shown = text or first[0]
     place = first.index(shown)
     raise InputError(
-        f"{source.place} seems to have no header: its first row holds '{shown[:_LONGEST]}'. Name the texts by their "
-        f"place, as in FILE::[{place}], or give the file a first line with the names of its columns"
+        f"{source.place} seems to have no header: its first row contains '{shown[:_LONGEST]}'. Name the column of "
+        f"texts by its position, as in FILE::[{place}], or give the file a first line with the names of its columns"
     )
 
 
@@ -263,17 +266,17 @@ def _values(text: str, source: Source) -> Iterator[Any]:
 def _from_object(values: Sequence[Any], columns: Columns, source: Source) -> tuple[Records, Columns]:
     """Return the records in a document that is an object, or in several."""
     if not values:
-        raise EmptyCorpusError(f"{source.place} holds white space alone: give a file with at least one text")
+        raise EmptyCorpusError(f"{source.place} contains only white space: give a file with at least one text")
     value, path = values[0], columns.text
     if len(values) > 1 or not isinstance(value, Mapping):
         if not isinstance(value, Mapping | str):
-            raise InputError(f"{source.place} must hold a JSON list or object, got {json_kind(value)}")
+            raise InputError(f"{source.place} must contain a JSON list or object, got {json_kind(value)}")
         return enumerate(values, start=1), columns
     samples = value.get("samples")
     if isinstance(samples, list) and samples and isinstance(samples[0], Mapping) and INSPECT.is_of(samples[0]):
         return enumerate(samples, start=1), columns
     if path is None and "eval" in value and "status" in value and not samples:
-        raise EmptyCorpusError(f"{source.place} holds no sample: the evaluation is {value['status']}")
+        raise EmptyCorpusError(f"{source.place} contains no sample: the evaluation is {value['status']}")
     if by_column := _columns_of_rows(value):
         return enumerate(by_column, start=1), columns
     if path is None:
@@ -330,7 +333,7 @@ def inspect_records(source: Source) -> Records:
                 if sum(member.file_size for member in members) > limit:
                     raise input_too_long(source.place, limit)
                 if not members:
-                    raise EmptyCorpusError(f"{source.place} holds no sample: the evaluation has not written any yet")
+                    raise EmptyCorpusError(f"{source.place} contains no sample: the evaluation has not written any yet")
                 yield from _samples(archive, stream, members, source)
         except TextassayError:
             raise

@@ -45,7 +45,7 @@ def with_prompts(texts: Mapping[str, Any], prompts: Any = None) -> dict[str, Any
             f"{lacking[0]} has no prompts, but {with_some[0]} has: give all texts their prompts, or leave them out"
         )
     if any(file.groups is not None for file in files.values()):
-        raise OptionError("texts come in groups, or as answers to prompts: leave one of them out")
+        raise OptionError("groups and prompts cannot be combined: leave one of them out")
     found: dict[int, str] = {}
     grouped: dict[str, Any] = {}
     for name, file in files.items():
@@ -79,8 +79,8 @@ def _each_reference_once(file: TextFile) -> TextFile:
     places = np.sort(firsts)
     note = Note(
         "references-repeated",
-        f"The {len(file.texts)} real answers are {len(places)}, each several times to the same prompt, as in a table "
-        "with a row for each system: each counts once.",
+        f"The {len(file.texts)} real answers are {len(places)} different answers, repeated for the same prompt, as "
+        "in a table with a row for each system. Each counts once.",
         "Nothing to do.",
         len(file.texts) - len(places),
     )

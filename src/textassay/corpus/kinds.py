@@ -201,7 +201,7 @@ def _lm_eval_answers(record: Mapping[str, Any]) -> list[Answer]:
     prompt, response = _lm_eval_prompt(record), record.get("filtered_resps")
     texts = _flat(response)
     if any(len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in _lists(response)):
-        return [Answer(None, prompt, problem="scores of given answers, of which the model writes none")]
+        return [Answer(None, prompt, problem="scores of given answers, none of which the model wrote")]
     return [Answer(text if isinstance(text, str) else None, prompt, problem="no filtered response") for text in texts]
 
 
@@ -292,7 +292,7 @@ INSPECT = Kind(
     references="target",
 )  # fmt: skip
 EVALS = Kind(
-    "events of OpenAI's evals", (("spec",), ("final_report",), ("run_id", "event_id", "data")), _evals_answers,
+    "events of OpenAI evals", (("spec",), ("final_report",), ("run_id", "event_id", "data")), _evals_answers,
     _evals_prompt,
 )  # fmt: skip
 
@@ -326,8 +326,8 @@ class LogRows:
                 if self._column is None:
                     first, *_, last = self.filters
                     raise InputError(
-                        f"{place}: every answer is there once for each filter, {first} and {last}: name one as the "
-                        f"column (FILE::{first}), or FILE::resps[0][0] for what the model wrote"
+                        f"{place}: the file has every answer once per filter, {first} and {last}: name a filter "
+                        f"(FILE::{first}), or FILE::resps[0][0] for the model's output"
                     )
                 return False
         if self._kind is not None and (same := self._kind.repeats(record)) is not None:

@@ -135,7 +135,7 @@ def input_too_long(place: str, limit: int, *, n_lines: int | None = None, size: 
         more = f"at least {n_lines:,} lines, each of which counts as {MIN_LINE_BYTES} bytes or more, which is {more}"
     higher = format_size(max(5 * current_limits().max_input, _DOCUMENT_COST * (size or 0), 1000)).replace(" ", "")
     return InputError(
-        f"{place} holds {more}, the limit: give a part of it, or raise the limit with --max-input {higher}"
+        f"{place} holds {more}, the limit: give a part of the file, or raise the limit with --max-input {higher}"
     )
 
 
@@ -144,8 +144,8 @@ def text_too_long(place: str, n: int | None, limit: int) -> InputError:
     length = f"more than {limit:,} characters" if n is None else f"{n:,} characters, more than the {limit:,}"
     allowed = current_limits().max_text
     return InputError(
-        f"{place} has {length} that one text may have: split it into sentences or paragraphs, or read it whole with "
-        f"--max-text {allowed * 10 if n is None else max(n, allowed)} (and cut it with --max-tokens)"
+        f"{place} has {length} of one text: split the text, or read it whole with --max-text "
+        f"{allowed * 10 if n is None else max(n, allowed)} (and cut it with --max-tokens)"
     )
 
 

@@ -31,8 +31,8 @@ def named_texts(
         return dict(named_sides), real_texts
     if isinstance(real, str) and is_table(generated) and not Path(real).exists():
         raise OptionError(
-            f"there is no file '{real}': of one table with the texts of all, name the column of who wrote them: "
-            f"by='model', real='{real}'"
+            f"there is no file '{real}': for one table with all texts, name the column of their sources: by='model', "
+            f"real='{real}'"
         )
     is_named = isinstance(generated, Mapping) and not hasattr(generated, "column_names")  # which datasets have
     named = dict(generated) if is_named else {} if generated is None else {GENERATED: generated}

@@ -28,16 +28,16 @@ def read_features(source: str | os.PathLike[str]) -> Array:
     if path.suffix == ".npz":
         arrays = _read_npz(path)
         if len(arrays) != 1:
-            raise InputError(f"{path} must hold one array, got {len(arrays)}: {', '.join(sorted(arrays)) or 'none'}")
+            raise InputError(f"{path} must contain one array, got {len(arrays)}: {', '.join(sorted(arrays)) or 'none'}")
         (array,) = arrays.values()
     elif path.suffix == ".npy":
         array = _read_npy(path)
     else:
-        raise InputError(f"{path}: features are a .npy file (numpy.save) or a .npz file with one array")
+        raise InputError(f"{path}: features must be a .npy file (numpy.save) or a .npz file with one array")
     if array.ndim != 2:
         raise InputError(f"{path} must have one row per text, shape (N, d), got shape {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{path} must hold real numbers, got the type {array.dtype}")
+        raise InputError(f"{path} must contain real numbers, got the type {array.dtype}")
     return array
 
 
@@ -62,7 +62,7 @@ def read_side_columns(source: str | os.PathLike[str], *, n_generated: int, n_rea
     missing = [side for side in SIDES if side not in arrays]
     if missing:
         names = ", ".join(sorted(map(str, arrays))) or "nothing"
-        raise InputError(f"{path} must hold 'real' and 'generated', '{missing[0]}' is missing (it holds {names})")
+        raise InputError(f"{path} must contain 'real' and 'generated', '{missing[0]}' is missing (it contains {names})")
     real, generated = (_side(path, side, arrays[side], n) for side, n in zip(SIDES, (n_real, n_generated), strict=True))
     return generated, real
 
@@ -116,7 +116,7 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except Exception as error:  # a damaged header or archive raises anything
-        reason = "objects instead of numbers" if "object" in str(error).lower() else "another format, or cut off"
+        reason = "objects instead of numbers" if "object" in str(error).lower() else "another format, or truncated"
         raise InputError(
             f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"
         ) from None
@@ -143,7 +143,7 @@ def _read_lines(path: Path) -> Array:
         except ValueError:
             printed = repr(line if len(line) <= 40 else f"{line[:40]}...") if line.strip() else "an empty line"
             raise InputError(
-                f"{path}, line {number}: must hold one number, got {printed}; the file has no header"
+                f"{path}, line {number}: must contain one number, got {printed}; the file has no header"
             ) from None
     return np.array(numbers, dtype=np.float64)
 
@@ -167,7 +167,7 @@ def _side(path: Path, side: str, values: Any, n: int) -> Array:
         try:
             values = np.array([float(value) for value in values], dtype=np.float64)
         except OverflowError:
-            raise InputError(f"{what}, one is too large") from None
+            raise InputError(f"{what}, but one is too large") from None
     if not isinstance(values, np.ndarray):
         raise InputError(f"{what}, got a {type(values).__name__}")
     if values.shape != (n,):

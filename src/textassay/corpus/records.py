@@ -46,7 +46,7 @@ _LEAST_OF_SOURCE = 5  # rows to each of them
 _LONG_NAME = 60  # characters
 _NOBODY = "null"  # the source of texts that name none, as often real ones do
 _NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?")
-_NOTHING = "Nothing to do, if that is what you meant."
+_NOTHING = "Nothing to do, if that is intended."
 _N_SHOWN = 4  # of them in a note
 
 
@@ -117,8 +117,8 @@ class SourceColumns:
                 "one-side",
                 f"All rows are read as one side, though column '{name}' has {len(found[name])} values: "
                 f"{', '.join(values)}{more}{others}.",
-                f"Where it says who wrote a text, --table FILE --source-column {name} --real VALUE compares them, "
-                f"'FILE::COLUMN[{name}={value}]' reads the rows of one.",
+                f"If the column gives the source of a text, --table FILE --source-column {name} --real VALUE "
+                f"compares them, 'FILE::COLUMN[{name}={value}]' reads the rows of one.",
                 n,
                 is_warning=_SOURCE.fullmatch(name) is not None,
             )
@@ -251,11 +251,11 @@ class _Gathered:
             return usual[0] if is_beside and "choices" not in record and "role" not in record else None
         if isinstance(record, list):
             raise InputError(
-                f"{at}: which of the {len(record)} values of a list is the text? Name it by its place, as in FILE::[0]"
+                f"{at}: the cell is a list of {len(record)} values. Name the position of the text, as in FILE::[0]"
             )
         if "role" in record and isinstance(record.get("content"), str):
             raise InputError(
-                f"{at}: each row is one message of a chat: FILE::content[role=assistant] reads the answers alone"
+                f"{at}: each row is one chat message: FILE::content[role=assistant] reads only the answers"
             )
         others = [name for name in record if name not in columns.named]
         strings = string_paths({name: record[name] for name in others if not _ID_NAME.search(name)})
@@ -368,7 +368,7 @@ class _Gathered:
         at = f"{self.place} {number}"
         problem = error_in(record) if isinstance(record, Mapping) else None
         if problem is not None:
-            raise InputError(f"{at} holds no '{column}' but {problem}: ask again, or leave the row out")
+            raise InputError(f"{at} contains no '{column}', but {problem}: request it again, or leave the row out")
         names = all_paths(record)
         raise InputError(f"{at} has no column '{column}'; it has: {listed(names)}")
 
@@ -381,8 +381,8 @@ class _Gathered:
         except UnicodeEncodeError as error:
             code = f"\\u{ord(text[error.start]):04x}"
             raise InputError(
-                f"{self.place} {number} holds a lone surrogate ({code}), which is not a character: write the character "
-                "itself"
+                f"{self.place} {number} contains a lone surrogate ({code}), which is not a character: write a valid "
+                "character"
             ) from None
         return text
 
@@ -409,7 +409,9 @@ class _Gathered:
             number, problem = self._problems[0]
             paths = [path for path in string_paths(self._first) if not path.endswith(_NO_TEXTS)]
             other = f", or name another column, as in {self._example.format(paths[0])}" if paths else ""
-            raise InputError(f"{self.place} {number} holds no answer: {self._missing(problem, 0)}; ask again{other}")
+            raise InputError(
+                f"{self.place} {number} holds no answer: {self._missing(problem, 0)}; request it again{other}"
+            )
         raise EmptyCorpusError(f"{self.file_name} holds no text")
 
     def _missing(self, problem: str, n_texts: int) -> str:
@@ -426,7 +428,8 @@ class _Gathered:
                 Note(
                     "answers-missing",
                     f"{self.place} {number} holds no answer: {self._missing(problem, n)}; they are left out.",
-                    "Ask again for them: a generator that is judged by what it answered looks better than it is.",
+                    "Request them again: a generator that is measured only on the prompts it answered looks better "
+                    "than it is.",
                     len(self._problems),
                     is_warning=True,
                 )
@@ -437,7 +440,7 @@ class _Gathered:
             (
                 "parts-left-out",
                 max(self._left_out.values(), default=0),
-                f"Parts that are no text are left out: {parts}.",
+                f"Parts that are not text are left out: {parts}.",
             ),
             ("rows-without-text", self._n_without, f"{self._n_without} of {self._n_rows} rows have no '{self.key}'."),
             (
@@ -450,7 +453,8 @@ class _Gathered:
         log = self._log
         if log is not None and log.n_twice:
             twice = (
-                f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat a document of the log, answer and all"
+                f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat another entry of the log, with the "
+                "same answer"
             )
             notes.append(Note("repeats-left-out", f"{twice}: each is read once.", _NOTHING, log.n_twice))
         return notes + ([] if self._beside is None or self.columns.source else self._beside[1].notes(n))
@@ -490,5 +494,5 @@ def _choose_column(names: Sequence[str], place: str, record: Mapping[str, Any], 
         return candidates[0]
     paths = string_paths(record) or all_paths(record) if record else ()
     longest = max(paths, key=lambda path: len(str((values_at(record, path) or [""])[0])), default="")
-    way = f"Name it, as in {example.format(longest)}" if paths else "Give a file with texts"
+    way = f"Name the column, as in {example.format(longest)}" if paths else "Give a file with texts"
     raise InputError(f"{place}: which column holds the texts? {way}; it has: {listed(paths)}")

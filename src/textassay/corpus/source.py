@@ -248,7 +248,7 @@ def check_exists(place: Path | str) -> None:
         return
     path = place
     if "\0" in str(path):
-        raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
+        raise InputError(f"no file can be called {str(path)!r}: the name contains a zero byte")
     try:
         exists = path.exists()
     except OSError as error:  # a name may be too long

@@ -69,7 +69,7 @@ def unit_of(corpus: Corpus, unit: str | None = None) -> TextUnit:
     """
     check_unit(unit or AUTO_UNIT)
     if unit == "document" and is_cut(corpus):
-        raise OptionError("unit document reads line breaks, which max_tokens loses: leave one of them out")
+        raise OptionError("unit document needs line breaks, which max_tokens removes: leave one of them out")
     if unit in get_args(TextUnit):
         return "document" if unit == "document" else "sentence"
     return "document" if not is_cut(corpus) and look_like_documents(corpus.texts) else "sentence"

@@ -117,7 +117,7 @@ class TextFile:
             raise InputError(f"{self.name}: no text is by '{real}'; the texts are by: {listed([*by_source])}")
         own = by_source.pop(real)
         if not by_source:
-            raise InputError(f"{self.name}: all texts are by '{real}', so that there is nothing to compare them with")
+            raise InputError(f"{self.name}: all texts are by '{real}', so there is nothing to compare them with")
         return own, by_source
 
     def by_source(self) -> "dict[str, TextFile]":

@@ -92,8 +92,8 @@ class TextForm:
         is_named = function is TOKENIZERS.get(name) or function is tokenize_segment
         if not is_named and not isinstance(function, BytePairs):
             raise OptionError(
-                f"tokenizer {name} cannot be saved, because it is code or belongs to a pretrained model: "
-                f"use one of {', '.join(TOKENIZERS)}, bpe-SIZE"
+                f"tokenizer {name} cannot be saved, since it is code or part of a pretrained model: use one of "
+                f"{', '.join(TOKENIZERS)}, bpe-SIZE"
             )
         merges = {"merges": [list(pair) for pair in function.merges]} if isinstance(function, BytePairs) else {}
         return {
@@ -123,7 +123,7 @@ class TextForm:
             twice = next(token for token, count in Counter([*SPECIAL_TOKENS, *tokens]).items() if count > 1)
             raise InputError(f"text form '{name}' has the token '{twice}' twice")
         if not unchanged:
-            raise InputError(f"text form '{name}' was changed after it was written: its hash does not fit")
+            raise InputError(f"text form '{name}' was changed after it was written: its hash does not match")
         return form
 
     def __eq__(self, other: object) -> bool:

@@ -77,8 +77,10 @@ def read_texts(
     read = _read(source, columns)
     if read.has_columns or not columns.named:
         return read
-    note = f"{read.name} holds texts alone, and no column {', '.join(columns.named)}."
-    return replace(read, notes=(*read.notes, Note("no-columns", note, "Nothing, if another file has it.", len(read))))
+    note = f"{read.name} contains only texts, without a column {', '.join(columns.named)}."
+    return replace(
+        read, notes=(*read.notes, Note("no-columns", note, "Nothing to do, if another file has the column.", len(read)))
+    )
 
 
 def _read(source: str | os.PathLike[str], columns: Columns) -> TextFile:
@@ -88,7 +90,7 @@ def _read(source: str | os.PathLike[str], columns: Columns) -> TextFile:
     if choice is not None:
         read = _read(file, columns.with_choice(choice))
         if not read.has_columns:
-            raise InputError(f"{file} holds texts alone, and no columns: leave {COLUMN_SIGN}{choice} out")
+            raise InputError(f"{file} contains only texts, without columns: leave {COLUMN_SIGN}{choice} out")
         return replace(read, name=f"{read.name}{COLUMN_SIGN}{choice}")
     if is_url(source):
         return _read(download(str(source)), columns)
@@ -234,7 +236,7 @@ def _items(source: Any, name: str) -> Iterable[Any]:
             source = getattr(source, method)()
             break
     if isinstance(source, str) or not isinstance(source, Iterable):
-        hint = "; give what its collect() returns" if hasattr(source, "collect") else ""
+        hint = "; give the result of its collect()" if hasattr(source, "collect") else ""
         raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}{hint}")
     return source
 
@@ -272,7 +274,9 @@ def read_text_folder(folder: Path) -> TextFile:
         n_bytes = sum(path.stat().st_size for path in files)
     if not files:
         hint = f": {', '.join(others[:_N_NAMED])}{', ...' if len(others) > _N_NAMED else ''}" if others else ""
-        raise InputError(f"{folder} is a folder, but neither a saved dataset nor one of text files; give a file{hint}")
+        raise InputError(
+            f"{folder} is a folder, but contains neither a saved dataset nor text files; give a file{hint}"
+        )
     limit = input_limit(n_bytes)
     if n_bytes > limit:
         raise input_too_long(str(folder), limit)
@@ -282,15 +286,20 @@ def read_text_folder(folder: Path) -> TextFile:
     if others:
         named = f"{', '.join(others[:_N_NAMED])}{', ...' if len(others) > _N_NAMED else ''}"
         message = f"{len(others)} files of other kinds are left out: {named}."
-        notes.append(Note("files-left-out", message, "Give them by themselves, if they hold texts.", len(others)))
+        notes.append(Note("files-left-out", message, "If they contain texts, give them separately.", len(others)))
     if groups is not None:
         message = f"The texts of a sub-folder are one group ({len(set(labels))} groups)."
         notes.append(
-            Note("groups-of-folders", message, "Give a sub-folder that is a side of its own by itself.", len(files))
+            Note(
+                "groups-of-folders",
+                message,
+                "If a sub-folder is another generator or the real text, give it separately.",
+                len(files),
+            )
         )
     texts = PackedTexts.of(map(_text, files))
     return TextFile(
-        folder.name, texts, groups, folder, form="folder, one text a file", notes=tuple(notes), has_columns=False
+        folder.name, texts, groups, folder, form="folder, one text per file", notes=tuple(notes), has_columns=False
     )
 
 

@@ -454,9 +454,9 @@ def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
     spacing = Spacing.of(texts)
     if spacing.tokenizer != "whitespace":
         warnings.warn(
-            f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words, so --tokenizer {tokenizer} makes "
-            "whole texts or phrases single tokens, and no metric can see a difference inside them; "
-            f"use --tokenizer {spacing.tokenizer}",
+            f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words: --tokenizer {tokenizer} turns "
+            "whole phrases into single tokens, which hides differences inside them; use --tokenizer "
+            f"{spacing.tokenizer}",
             SpacingWarning,
             stacklevel=3,
         )

@@ -32,7 +32,7 @@ class ColumnLogistic(BaseDiscriminator):
     reads_prior = True
     column = MODEL_COLUMN
     read = "columns of a language model"
-    remedy = "what a language model says of the texts: give --prior smollm2"
+    remedy = "columns of a language model: give --prior smollm2"
     grid: Sequence[float] = setting((0.003, 0.03, 0.3, 3.0), "inverse strengths of regularisation to try", above=0)
 
     @property

@@ -96,8 +96,8 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
     ahead: ClassVar[float] = 0.7  # how far a fit starts along the way from the last fit but one to the last
 
     max_order: int = setting(4, "the longest n-grams", least=1)
-    min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
-    most_fitted: int = setting(MOST_FITTED, "the most training texts a side to which weights are fitted", least=1)
+    min_sentences: int = setting(2, "an n-gram is a feature if it occurs in so many training sentences", least=1)
+    most_fitted: int = setting(MOST_FITTED, "most training texts a side for fitting the weights", least=1)
 
     @abstractmethod
     def weightings(self, counts: csr_matrix) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:

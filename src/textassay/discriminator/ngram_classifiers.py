@@ -59,7 +59,7 @@ class NgramClassifier(BaseDiscriminator):
     min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
     weighting: Weighting = setting(
         "counts",
-        "``counts``; ``presence``: 1 where a sentence holds the n-gram; ``tf-idf``: 1 + log of the count, times the "
+        "``counts``; ``presence``: 1 if a sentence contains the n-gram; ``tf-idf``: 1 + log of the count, times the "
         "inverse document frequency in the training text, rows of length 1",
         choices=Weighting,
     )
@@ -139,7 +139,7 @@ class NaiveBayesDiscriminator(NgramClassifier):
 
     name = "naive-bayes"
     min_sentences: int = 1
-    alpha: float = setting(1.0, "what is added to every count", above=0)
+    alpha: float = setting(1.0, "smoothing constant added to every count", above=0)
 
     @property
     def settings(self) -> str:
@@ -221,8 +221,8 @@ class RandomForestDiscriminator(NgramClassifier):
 
     name = "random-forest"
     n_trees: int = setting(200, "trees", least=1)
-    min_leaf: int = setting(1, "training sentences that a leaf holds at least", least=1)
-    seed: int = setting(0, "decides all that is random")
+    min_leaf: int = setting(1, "minimum number of training sentences in a leaf", least=1)
+    seed: int = setting(0, "random seed")
 
     @property
     def settings(self) -> str:
@@ -265,12 +265,12 @@ class XgboostDiscriminator(NgramClassifier):
     """
 
     name = "xgboost"
-    learning_rate: float = setting(0.1, "what each tree is multiplied by", above=0, most=1)
-    max_depth: int = setting(6, "the depth of a tree, at most", least=1)
+    learning_rate: float = setting(0.1, "factor by which each tree is multiplied", above=0, most=1)
+    max_depth: int = setting(6, "maximum depth of a tree", least=1)
     max_trees: int = setting(500, "trees, at most", least=1)
-    patience: int = setting(30, "trees without a gain on validation text after which no more are grown", least=1)
-    columns: float = setting(0.5, "the share of the n-grams that a tree may use", above=0, most=1)
-    seed: int = setting(0, "decides all that is random")
+    patience: int = setting(30, "number of trees without a gain on validation text after which training stops", least=1)
+    columns: float = setting(0.5, "share of the n-grams that a tree may use", above=0, most=1)
+    seed: int = setting(0, "random seed")
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("xgboost") is None:

@@ -120,12 +120,12 @@ class Prompted:
         `prompts`: each once, with its group number. All share a vocabulary.
         """
         if prompts.groups is None or real.groups is None or generated.groups is None:
-            raise InputError("prompts and answers must have group numbers, which say what answers which prompt")
+            raise InputError("prompts and answers must have group numbers, which assign each answer to its prompt")
         groups = real.groups, generated.groups
         shared = np.intersect1d(np.intersect1d(*groups), prompts.groups)
         if not len(shared):
             raise TooFewSentencesError(
-                "no prompt has answers on both sides: real and generated text must share prompts"
+                "no prompt has answers on both sides: real and generated text must answer the same prompts"
             )
         rows = [np.flatnonzero(np.isin(of_side, shared)) for of_side in groups]
         sides = [

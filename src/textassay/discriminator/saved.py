@@ -76,7 +76,7 @@ def load_fitted(folder: Path) -> dict[str, Any]:
     except OSError:
         raise InputError(f"{folder} is not a discriminator folder: it has no {_ARRAYS} and {_OBJECTS}") from None
     if not content.startswith(_FIRST_LINE % FORMAT):
-        raise InputError(f"{folder} holds a discriminator of another version of textassay: fit it again and save it")
+        raise InputError(f"{folder} contains a discriminator of another version of textassay: fit it again and save it")
     first_line, _, objects = content.partition(b"\n")
     if first_line + b"\n" != _FIRST_LINE % FORMAT + saved_checksum(saved, objects):
         raise InputError(f"{folder} is truncated or damaged: its checksum differs; fit the discriminator again")
@@ -87,7 +87,7 @@ def load_fitted(folder: Path) -> dict[str, Any]:
     except InputError:
         raise
     except Exception as error:  # a pickle made by hand, and safetensors, raise anything
-        raise InputError(f"{folder} holds no usable discriminator: {error}") from None
+        raise InputError(f"{folder} contains no usable discriminator: {error}") from None
     return fitted
 
 

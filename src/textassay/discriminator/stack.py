@@ -101,17 +101,17 @@ class StackDiscriminator(BaseDiscriminator):
     reads_prior = True
     name: str = field(default="stack", kw_only=False)
     max_order: int = setting(5, "the longest n-grams", least=1)
-    skips: bool = setting(True, "whether n-grams with gaps are counted, too")
+    skips: bool = setting(True, "whether skip-grams are counted, too")
     margins: bool = setting(True, "whether the margin of a linear model over n-grams is a column")
     margin_order: int = setting(_MAX_ORDER, "the longest n-grams of that linear model", least=1)
     most_fitted: int = setting(
         MOST_FITTED,
-        "the most training texts a side to which the weights of columns are fitted; all are counted",
+        "most training texts a side for fitting the weights of columns; all are counted",
         least=1,
     )
     grid: Sequence[float] = setting((0.01, 0.1, 1.0, 10.0), "inverse strengths of regularisation to try", above=0)
     bends: Sequence[float] = setting(
-        (0.0, 0.3), "scales of the bent columns to try, beside 1 for the straight ones; 0 leaves them out", least=0
+        (0.0, 0.3), "scales of the bent columns to try, beside 1 for the straight ones; 0 omits them", least=0
     )
 
     @property

@@ -107,7 +107,7 @@ class FittedEndpointEncoder:
         widths = sorted({len(vector) for vector in found.values()})
         wrong = f"gave vectors of {widths} numbers, which must be equal" if len(widths) != 1 else ""
         if not wrong and len(found) > 1 and (np.array([*found.values()]) == next(iter(found.values()))).all():
-            wrong = f"gave the same vector for all of {len(found)} different texts"
+            wrong = f"returned the same vector for all of {len(found)} different texts"
         if wrong:
             self._known.clear()
             if path is not None:
@@ -131,7 +131,7 @@ class FittedEndpointEncoder:
                 pass
         except EndpointError as error:
             n_there = sum(digest in self._known for digest in wanted)
-            where = ", kept on disk: the same command goes on from there" if n_there and path is not None else ""
+            where = ", stored on disk: the same command resumes from there" if n_there and path is not None else ""
             raise EndpointError(f"embeddings of {n_there} of {len(wanted)} texts are there{where}; {error}") from None
 
     def _ask(self, texts: Sequence[str], stop: threading.Event) -> Vectors:
@@ -150,12 +150,16 @@ class FittedEndpointEncoder:
             if vectors.ndim != 2 or len(rows) != len(texts) or not np.isfinite(vectors).all():
                 raise ValueError
         except (KeyError, TypeError, ValueError):
-            raise EndpointError(f"{settings.place}: gave no finite vector for each of {len(texts)} texts") from None
+            raise EndpointError(
+                f"{settings.place}: did not return a finite vector for each of {len(texts)} texts"
+            ) from None
         n_zero = int((~vectors.any(axis=1)).sum())
         if vectors.shape[1] == 0:
-            raise EndpointError(f"{settings.place}: gave empty vectors; check that {settings.model} gives embeddings")
+            raise EndpointError(
+                f"{settings.place}: returned empty vectors; check that {settings.model} is an embedding model"
+            )
         if n_zero:
-            raise EndpointError(f"{settings.place}: gave nothing but zeros for {n_zero} of {len(texts)} texts")
+            raise EndpointError(f"{settings.place}: returned only zeros for {n_zero} of {len(texts)} texts")
         return vectors
 
 

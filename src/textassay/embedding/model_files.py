@@ -89,19 +89,19 @@ def _checked(folder: Path) -> Path:
     if (modules := folder / "modules.json").exists():
         for name in _names_in(modules, "type"):
             if _MODULE.fullmatch(name) is None:
-                raise refuse(modules, f"requires code of its own ({name}), which is never run")
+                raise refuse(modules, f"requires custom code ({name}), which is never run")
         parts = [folder / path for path in _names_in(modules, "path") if path]
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         is_read = path.parent == folder or any(path.is_relative_to(part) for part in parts)
         if path.name.endswith("config.json"):
             for name in _names_in(path, "auto_map"):
-                raise refuse(path, f"requires code of its own ({name}), which is never run")
+                raise refuse(path, f"requires custom code ({name}), which is never run")
         elif path.name == _INDEX:
             for name in _names_in(path, "weight_map"):
                 if not name.endswith(WEIGHTS):
                     raise refuse(path, f"names weights that are not safetensors ({name})")
         elif path.suffix in PICKLED and is_read and path.stem not in _OF_TRAINING and not _has_safe(path.parent):
-            raise refuse(path, "is a pickle, and reading one can run any code: save the model as safetensors")
+            raise refuse(path, "is a pickle file, which can run any code when read: save the model as safetensors")
     if not any(path.suffix in WEIGHTS for path in _files(folder)):
         raise InputError(f"encoder {folder}: the folder holds no weights (no .safetensors file)")
     return folder
@@ -135,9 +135,8 @@ def _from_hub(name: str) -> Path:
         raise MissingExtraError(f"encoder '{name}'", "encoders") from None
     except InputError as error:
         raise InputError(
-            f"encoder '{name}' is not lsa+lm, lsa, minilm, given, a folder or a model in the local cache, and cannot "
-            f"be downloaded ({error}); on a machine with a network: hf download {full} --local-dir DIR, then give "
-            "--encoder DIR"
+            f"encoder '{name}' is neither lsa+lm, lsa, minilm, given, a folder nor a cached model, and cannot be "
+            f"downloaded ({error}). With network access: hf download {full} --local-dir DIR, then give --encoder DIR"
         ) from error
 
 

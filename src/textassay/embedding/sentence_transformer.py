@@ -123,7 +123,7 @@ class FittedSentenceTransformer:
         vectors = model.encode(list(texts), batch_size=_BATCH[kind], show_progress_bar=False, convert_to_tensor=True)
         array = vectors.float().cpu().numpy()
         if not np.isfinite(array).all():
-            raise InputError(f"encoder {self._folder}: the model gives vectors that are not finite")
+            raise InputError(f"encoder {self._folder}: the model returns vectors that are not finite")
         return np.ascontiguousarray(array, dtype=np.float32)
 
     def _load(self) -> "SentenceTransformer":

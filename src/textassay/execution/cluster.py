@@ -257,7 +257,7 @@ class RayCluster:
         alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         nodes = [node for node in alive if node.get("GPU", 0) >= n_gpus]
         if alive and not nodes:
-            raise OptionError("no machine of the cluster has a GPU: choose device auto or cpu")
+            raise OptionError("no node of the cluster has a GPU: choose device auto or cpu")
         n_cpus = max(1, min(allowed_workers(), max((int(node.get("CPU", 0)) for node in nodes), default=1)))
         places = [node.get("CPU", 0) // n_cpus for node in nodes]
         if n_gpus > 0:
@@ -469,7 +469,9 @@ def _run(key: str, needs: Mapping[str, Any], item: _Packed, *values: _Packed) ->
             state: _State = parcel.opened(key)
             here = version("textassay")
             if state.version != here:
-                raise OptionError(f"a node of the cluster has textassay {here}, not {state.version}: install the same")
+                raise OptionError(
+                    f"a node of the cluster has textassay {here}, not {state.version}: install the same version"
+                )
             outcome = copy_context().run(_work, state, parcel.unpacked(item)[0])
         except Exception as raised:
             if not isinstance(raised, TextassayError):  # which is the user's

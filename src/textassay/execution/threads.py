@@ -96,7 +96,9 @@ def check_device(name: str) -> None:
     gpus = [f"cuda:{number}" for number in range(n_gpus)]
     gpus += ["mps"] if torch.backends.mps.is_available() else []
     if name not in gpus and not (name == "cuda" and n_gpus):
-        raise OptionError(f"device {name} is not there: PyTorch finds {', '.join(gpus) or 'no GPU'}, and always cpu")
+        raise OptionError(
+            f"device {name} is not available: PyTorch finds {', '.join(gpus) or 'no GPU'}, and always cpu"
+        )
 
 
 @contextmanager

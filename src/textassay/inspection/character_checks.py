@@ -50,25 +50,25 @@ _CHECKS = (
         "composition",
         "Accented letters are written differently: {contrast} have letters that are not in the Unicode form NFC, with "
         "{characters}.",
-        "Use --normalize, or write both sides in the form NFC: the words look the same but are other tokens.",
+        "Use --normalize, or write both sides in the form NFC: the words look the same, but are different tokens.",
     ),
     _Check(
         Sign.FORM,
         "character-forms",
-        "Forms of characters differ: {contrast} have full-width, half-width or styled ones, such as {characters}.",
+        "Character forms differ: {contrast} have full-width, half-width or styled characters, such as {characters}.",
         "Use --normalize, which writes the ordinary forms on both sides.",
     ),
     _Check(
         Sign.INVISIBLE,
         "invisible-characters",
-        "Characters that nobody sees differ: {contrast} have some, such as {characters}.",
+        "Invisible characters differ: {contrast} have some, such as {characters}.",
         "Use --normalize, which removes them on both sides.",
     ),
     _Check(
         Sign.ALIKE,
         "mixed-script-words",
         "Words with letters of two scripts that look alike: {contrast} have some, with {characters}.",
-        "Write each word in the letters of one script: these words look like others but are other tokens.",
+        "Write each word in the letters of one script: these words look like others, but are different tokens.",
     ),
 )
 _QUOTES = _Check(
@@ -76,7 +76,7 @@ _QUOTES = _Check(
     "quotes",
     "Quotes are curly on one side and straight on the other: of the texts with quotes or apostrophes, {contrast} have "
     "curly ones.",
-    "Use --normalize, which makes them straight on both sides.",
+    "Use --normalize, which straightens quotes on both sides.",
 )
 _RETURNS = _Check(
     Sign.RETURN,
@@ -89,19 +89,19 @@ _WINDOWS = _Check(
     Sign.RETURN,
     "carriage-returns",
     "Line ends inside texts differ: {contrast} have those of Windows (\\r\\n).",
-    "Write line ends as \\n on both sides; --normalize makes them spaces on both.",
+    "Write line ends as \\n on both sides; --normalize turns them into spaces.",
 )
 _BREAKS = _Check(
     Sign.BREAK,
     "line-breaks",
-    "Line breaks differ: {contrast} have one, inside or at an end.",
-    "Give both sides alike: with their line breaks (JSON lines and folders of text files keep them), or each text as "
-    "one line; --normalize makes them spaces on both.",
+    "Line breaks differ: {contrast} have a line break, inside or at an end.",
+    "Treat line breaks alike on both sides. JSON lines and folders of text files keep them; --normalize turns them "
+    "into spaces.",
 )
 _SPACES = _Check(
     Sign.SPACE,
     "special-spaces",
-    "White space differs: {contrast} have other spaces than ordinary ones, such as {characters}.",
+    "White space differs: {contrast} have special spaces, such as {characters}.",
     "Use --normalize, which leaves ordinary spaces on both sides.",
 )
 
@@ -188,7 +188,7 @@ def scripts(pair: Pair) -> tuple[Finding, set[int]] | None:
         severity,
         f"Texts are in different scripts: {contrasts[worst]} are mostly {worst} ({shares}).",
         contrasts[worst],
-        "Compare texts of the same languages: choose the same on both sides, or measure each language alone.",
+        "Compare texts in the same language: choose the same languages on both sides, or measure each one separately.",
     )
     differing = {name for name, contrast in contrasts.items() if severity_of(contrast.gap, note=_NOTE) is not None}
     if "Japanese" in differing:

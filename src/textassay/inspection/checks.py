@@ -131,7 +131,7 @@ def unequal_samples(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "unequal-samples",
         "note",
-        f"Very unequal samples: {n_generated} generated and {n_real} real texts; the smaller side limits the "
+        f"Very unequal samples: {n_generated} generated and {n_real} real texts. The smaller side limits the "
         "precision, and metrics that depend on sample size differ for that reason alone.",
         sizes,
         sizes,
@@ -195,7 +195,7 @@ def length(pair: Pair) -> Finding | None:
         f"Lengths differ: generated texts have {sides[0].mean():.1f} tokens on average, real ones "
         f"{sides[1].mean():.1f}; {contrast} have more than {at}.",
         contrast,
-        "Check that both sides were prepared and split into texts the same way; if so, it is how the generator writes.",
+        "Check that both sides were prepared and split into texts the same way; if so, it is the generator's style.",
     )
 
 
@@ -251,8 +251,8 @@ def _cut_finding(pair: Pair, cut: int, edge: int, lengths: list[npt.NDArray[np.i
     return pair.plain_finding(
         "cut-length",
         severity or "note",
-        f"The {side} texts are cut at {edge} {unit}: {counts[cut]} of them have exactly that many and none has "
-        f"more, while {beyond.counts[1 - cut]:,} of {beyond.sizes[1 - cut]:,} {other} texts have more.",
+        f"The {side} texts seem truncated at {edge} {unit}: {counts[cut]} of them have exactly that many and none "
+        f"has more, while {beyond.counts[1 - cut]:,} of {beyond.sizes[1 - cut]:,} {other} texts have more.",
         counts,
         beyond.sizes,
         (
@@ -276,7 +276,7 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
     n_texts = len(side)
     is_unspaced = spacing.tokenizer != "whitespace"
     if is_unspaced and (tokenizer == "chars" or finds_letters(tokenizer)):
-        tokens = _FOUND.get(tokenizer, "words that ICU finds there, and words elsewhere,")
+        tokens = _FOUND.get(tokenizer, "words found by ICU there, and words elsewhere,")
         how_many = _count_of(spacing.n_lacking, n_texts)
         remedy = "Nothing to repair."
         if tokenizer in _FOUND:
@@ -286,7 +286,7 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
     if tokenizer not in SPLIT_AT_SPACES:
         return None
     n_lacking, lacking, better = spacing.n_lacking, spacing.lacking, spacing.tokenizer
-    what = f"have no spaces between words, and {tokenizer} makes whole texts or phrases single tokens"
+    what = f"have no spaces between words, and {tokenizer} turns whole texts or phrases into single tokens"
     if spacing.n_alone > n_lacking:
         n_lacking, lacking, better = spacing.n_alone, spacing.single, "chars"
         what = "are one token each, and most of these tokens occur only once"
@@ -301,8 +301,8 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
         n_lacking,
         n_texts,
         excerpt(side.corpus.texts[int(np.argmax(lacking))]),
-        f"Use --tokenizer {better if is_unspaced else 'chars'}, which takes such text apart on all sides, or segment "
-        "both sides into words.",
+        f"Use --tokenizer {better if is_unspaced else 'chars'}, which splits such text on all sides, or segment both "
+        "sides into words.",
     )
 
 
@@ -341,12 +341,12 @@ def case(pair: Pair) -> Finding | None:
         severity = severity_of(contrast.gap)
         if severity is None:
             continue
-        remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides the same way."
+        remedy = "Use --lowercase, which lower-cases both sides, or prepare both sides the same way."
         if number and _same_share(pair, Trait.UPPER):
             severity = "note"
             remedy = (
-                "Nothing to repair: capitals are as frequent but in other places, which is how the generator writes; "
-                "--lowercase leaves them out of the comparison."
+                "Nothing to repair: capitals are as frequent, but in other positions, which is the generator's "
+                "style; --lowercase removes them."
             )
         message = f"Case differs: {contrast} {what}."
         return pair.finding("case", severity, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
@@ -396,7 +396,7 @@ def final_punctuation(pair: Pair, shorter_than: int | None) -> Finding | None:
     remedy = "Keep final punctuation on both sides, or remove it on both."
     if _same_share(pair, stop):
         severity = "note"
-        remedy = "Nothing to repair: the marks are as frequent but in other places, which is how the generator writes."
+        remedy = "Nothing to repair: the marks are as frequent, but in other positions, which is the generator's style."
     message = f"Final punctuation differs: {contrast} end without it."
     return pair.finding("missing-final-punctuation", severity, message, contrast, remedy)
 
@@ -438,7 +438,7 @@ def unknown_tokens(pair: Pair) -> Finding | None:
         "unknown-tokens",
         "have a token that replaces an unknown word",
         "Give both sides the same vocabulary: replace rare words by the same token on both sides, or on neither.",
-        "Nothing to repair, if both sides have one vocabulary; words that it lacks are then no part of the comparison.",
+        "Nothing to repair, if both sides share one vocabulary; words outside it are then not compared.",
     )
 
 
@@ -487,7 +487,7 @@ def special_tokens(pair: Pair) -> Finding | None:
         "have a special token left in",
         "Strip special tokens from both sides, as by sed -E 's/ *<[^>]*> *//g' < FILE > NEW: they are not part of the "
         "text.",
-        "Strip them from both sides: shared tokens make n-gram overlap look better than it is.",
+        "Remove them from both sides: shared tokens make n-gram overlap look better than it is.",
     )
 
 
@@ -640,10 +640,10 @@ def repeated(pair: Pair) -> Finding | None:
         )
     elif difference < 0:
         severity = "note"
-        remedy = "Check whether repeats were removed from the generated side: equal texts are legitimate samples."
+        remedy = "Check whether repeats were removed from the generated side: repeated texts are legitimate samples."
     else:
         remedy = (
-            "Nothing to repair: repetition counts against the generator; the details of dd hold the value over "
+            "Nothing to repair: repetition counts against the generator. The details of dd give the value over "
             "distinct texts, which shows what else differs."
         )
     at_size = f"; among {n_drawn} of each:" if len(generated) != len(real) else ":"
@@ -670,8 +670,8 @@ def shared(pair: Pair) -> Finding | None:
         masks,
         "shared-sentences",
         "also occur in the real text (a second time, for real ones)",
-        "Overlap metrics take copies of the real text for quality, and dd's classifiers recognise them: give real text "
-        "that the generator has never seen.",
+        "Overlap metrics mistake copies of the real text for quality, and dd's classifiers recognise them. Give real "
+        "text that the generator has never seen.",
     )
 
 
@@ -694,14 +694,15 @@ def real_beginnings(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "real-beginnings",
         severity,
-        f"Continuations of real beginnings: of {contrast.sizes[0]:,} ways in which generated texts begin (their first "
-        f"{n_tokens} tokens), {contrast.counts[0]} ({shares[0]:.1f} %) are the beginning of one real text, while "
-        f"{shares[1]:.1f} % of the real texts begin like one other: this part is real text, not the generator's.",
+        f"Continuations of real beginnings: {contrast.counts[0]:,} of {contrast.sizes[0]:,} distinct beginnings of "
+        f"generated texts ({n_tokens} tokens, {shares[0]:.1f} %) each equal that of one real text. Only "
+        f"{shares[1]:.1f} % of the real texts begin like one other real text. These beginnings are real text, not "
+        "the generator's.",
         contrast.counts,
         contrast.sizes,
         (excerpt(sides[0].texts[example]), excerpt(sides[1].texts[int(np.argmax(keys[1] == keys[0][example]))])),
-        "Cut the prompt off both sides and compare what follows, with the prompts in a column of their own "
-        "(--prompt-column NAME); or take real text that no generator was given.",
+        "Remove the prompt from both sides, and give the prompts in a separate column (--prompt-column NAME). Or use "
+        "real text that no generator was prompted with.",
     )
 
 
@@ -725,7 +726,7 @@ def memorised(pair: Pair, train: Keys) -> Finding | None:
         masks,
         "memorised-sentences",
         "also occur in the training text",
-        "The generator repeats what it was trained on: compare it with real text that is not in the training text.",
+        "The generator repeats its training text: compare it with real text that is not in the training text.",
     )
 
 
@@ -736,7 +737,7 @@ def real_in_train(real: Surface, train: Keys) -> Finding | None:
         train,
         "memorised-sentences",
         "the training text",
-        "Give real text that the generator was not trained on; otherwise metrics take memorising for quality.",
+        "Give real text that the generator was not trained on; otherwise metrics mistake memorisation for quality.",
     )
 
 
@@ -747,7 +748,7 @@ def real_in_fit(real: Surface, fit_real: Keys) -> Finding | None:
         fit_real,
         "real-in-fit-real",
         "the text of --fit-real",
-        "Give other real text: dd's classifiers would recognise what they are tested on.",
+        "Give other real text: dd's classifiers would recognise the texts that they are tested on.",
     )
 
 
@@ -799,8 +800,8 @@ def refusals(pair: Pair) -> Finding | None:
         _REFUSAL,
         "refusals",
         "Refusals",
-        "begin as a refusal does",
-        "Count them apart: they tell the generator at once, whatever its other answers are like.",
+        "begin like a refusal",
+        "Measure them separately: they identify the generator, whatever its other answers are like.",
     )
 
 
@@ -810,9 +811,9 @@ def error_messages(pair: Pair) -> Finding | None:
         pair,
         _ERROR,
         "error-messages",
-        "Errors in place of texts",
+        "Errors instead of texts",
         "are the message of an error",
-        "Ask again for these answers, or leave them out: they are no text of the generator.",
+        "Request these answers again, or leave them out: the generator did not write them.",
     )
 
 
@@ -825,9 +826,9 @@ def cut_off(pair: Pair) -> Finding | None:
     return pair.finding(
         "cut-off-answers",
         "warning" if contrast.gap >= _ANSWER_WARNING else "note",
-        f"Cut off: a limit of length ended {contrast} (finish reason).",
+        f"Truncated: a length limit ended {contrast} (finish reason).",
         contrast,
-        "Ask again with a higher limit, or cut both sides with --max-tokens: a judge sees that the end is missing.",
+        "Request them again with a higher limit, or cut both sides with --max-tokens: classifiers detect missing ends.",
     )
 
 
@@ -890,14 +891,14 @@ def prompt_findings(prompts: Corpus, real: Corpus, generated: Mapping[str, Corpu
             continue
         n_near, example = _nearly_equal([texts[one] for one in only_own], [texts[one] for one in only_real])
         near = (
-            f"; {n_near} of these differ from a real one by white space, case or the form of characters alone"
+            f"; {n_near:,} of these differ from a real one only by white space, case or character forms"
             if n_near
             else ""
         )
         if not of_real & own:
             raise InputError(
-                f"no prompt of {name} ({len(own)}) is a prompt of the real text ({len(of_real)}){near}: give "
-                "answers to the same prompts, written in the same way"
+                f"none of the {len(own):,} prompts of {name} is among the {len(of_real):,} prompts of the real "
+                f"text{near}: give answers to the same prompts, written alike"
             )
         n_all = len(of_real | own)
         share = (len(only_real) + len(only_own)) / n_all
@@ -906,9 +907,9 @@ def prompt_findings(prompts: Corpus, real: Corpus, generated: Mapping[str, Corpu
                 "prompts-of-one-side",
                 "warning" if share >= _PROMPT_WARNING or n_near else "note",
                 name,
-                f"{len(only_real)} of {len(of_real)} prompts of the real text have no answer by {name}, and "
-                f"{len(only_own)} of {len(own)} prompts that it answers have no real answer{near}: conditional dd "
-                "leaves them out, other metrics do not.",
+                f"{len(only_real):,} of {len(of_real):,} prompts of the real text have no answer by {name}, and "
+                f"{len(only_own):,} of its {len(own):,} prompts no real answer{near}. Conditional dd leaves them "
+                "out, other metrics do not.",
                 len(only_own),
                 len(only_real),
                 len(own),
@@ -928,7 +929,7 @@ def prompts_unused(names: Sequence[str], everything: Sequence[str]) -> Finding:
         "prompts-not-used",
         "warning",
         REAL,
-        f"Prompts are there and were not used: {_listed(names)} came with them, {_listed(lacking)} did not.",
+        f"Prompts were not used: {_listed(names)} has them, {_listed(lacking)} does not.",
         0,
         0,
         0,

@@ -94,8 +94,8 @@ class CrossingTest:
     def __str__(self) -> str:
         what = "nearest pairs of texts" if self.is_of_nearest else "pairs of nearest neighbours"
         return (
-            f"{self.n_crossing:,} of the {self.n_pairs:,} {what} are a generated and a real one, where independent "
-            "texts have at most half"
+            f"{self.n_crossing:,} of the {self.n_pairs:,} {what} join a generated and a real text; of independent "
+            "texts, at most half would"
         )
 
 
@@ -167,8 +167,8 @@ class Dependence:
         elif self.largest <= MOST_TOGETHER:
             left = f"they leave {self.fewest} groups"
         return (
-            f"not valid: texts depend on each other in ways that nearest neighbours do not hold ({left}); say which "
-            "belong together (--group-column, --prompt-column), or that they are independent (--independent)"
+            f"not valid: texts depend on each other, and grouping nearest neighbours does not remove this ({left}). "
+            "Name the column of groups (--group-column, --prompt-column), or add --independent"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         if rows_together(of_first, n_first):
             rows = np.stack([np.arange(n_generated), n_generated + np.arange(n_generated)])
             kinds.append(ROWS)
-            words.append("rows of the same number in both files belong together")
+            words.append("rows with the same number in both files belong together")
     if not kinds:
         given = None if declared is None else _split(declared, n_generated)
         return Dependence(test, groups=given, is_declared=declared is not None)
@@ -468,16 +468,14 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
     """Return the finding that texts are not independent, or None, also where that is true of real text by itself."""
     if not found.is_found or (found.is_of_real and found.can_be_told):
         return None
-    done, remedy, partners = "Even so, nothing can be told", "Give", ""
+    done, remedy, partners = "Even so, dd is not valid", "Name", ""
     if found.is_across:
-        partners = "Metrics of overlap and of vectors take a partner for closeness. "
+        partners = "Metrics of overlap and of vectors mistake a partner for closeness. "
     if found.can_be_told:
-        done = (
-            f"What was found together is kept together in {found.n_groups:,} groups, the units of folds and intervals"
-        )
-        remedy = "To be exact, give"
+        done = f"Dependent texts are kept together in {found.n_groups:,} groups, the units of folds and intervals"
+        remedy = "For exact units, name"
         if found.is_across and ROWS not in found.kinds:
-            done += "; partners that were not found make dd smaller, not larger"
+            done += "; undetected partners make dd smaller, not larger"
     return Finding(
         "dependent-texts",
         "warning",
@@ -489,8 +487,8 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         n_real,
         found.pairs[0][0] if found.pairs else None,
         found.pairs[0][1] if found.pairs else None,
-        f"{remedy} the column that says which texts belong together (--group-column, --prompt-column); where they are "
-        "independent draws nevertheless, say --independent.",
+        f"{remedy} the column of groups (--group-column, --prompt-column). If the texts are independent draws, add "
+        "--independent.",
         found.pairs,
     )
 
@@ -510,16 +508,16 @@ def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
         "dependent-texts",
         "warning",
         REAL,
-        f"Real texts are not independent: {'; '.join(within.words)}. What belongs together is kept together: "
-        f"{n_groups:,} groups are the units of folds and intervals.",
+        f"Real texts are not independent: {'; '.join(within.words)}. Dependent texts are kept together: {n_groups:,} "
+        "groups are the units of folds and intervals.",
         0,
         n_real,
         0,
         n_real,
         None,
         None,
-        "Give the column that says which texts belong together (--group-column, --prompt-column), or each text once; "
-        "where they are independent draws nevertheless, say --independent.",
+        "Name the column of groups (--group-column, --prompt-column), or give each text once. If the texts are "
+        "independent draws, add --independent.",
     )
 
 
@@ -529,12 +527,12 @@ def shared_ids(column: str) -> Finding:
         "shared-ids",
         "note",
         REAL,
-        f"Texts with the same '{column}' in several files belong together: they are one unit of folds and errors.",
+        f"Texts with the same '{column}' in several files belong together: they form one unit of folds and intervals.",
         0,
         0,
         0,
         0,
         None,
         None,
-        "Name another column (--group-column, --prompt-column), or say --independent where ids are the same by chance.",
+        "Name another column (--group-column, --prompt-column), or add --independent if ids are equal by chance.",
     )

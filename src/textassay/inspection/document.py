@@ -7,7 +7,7 @@ from textassay.inspection.finding import Finding
 from textassay.report.document import Document, Paragraph, Part, Section, Terms, section
 from textassay.report.text import count, counted, join_words
 
-_NOTHING = "Nothing trivially different was found."
+_NOTHING = "No trivial differences were found."
 _TITLE = "Warnings and notes"
 
 
@@ -20,7 +20,7 @@ def inspection_document(findings: Sequence[Finding] | Finding) -> Document:
         if kinds:
             answer.append(f"{counted(len(kinds), severity)}: {join_words(sorted(set(kinds)))}.")
     return Document(
-        "What is trivially different between the texts",
+        "Trivial differences between the texts",
         tuple(answer) or (_NOTHING,),
         sections=inspection_sections(findings),
         version=version("textassay"),
@@ -45,8 +45,8 @@ def inspection_sections(findings: Sequence[Finding], *, brief_notes: bool = Fals
         else:
             parts += _in_full(group)
     if notes:
-        parts.append(Paragraph("textassay inspect shows examples of the notes, and what to do.", "note"))
-        parts.append(section("Examples of the notes, and what to do", *notes, extra=True))
+        parts.append(Paragraph("textassay inspect shows examples of the notes, with remedies.", "note"))
+        parts.append(section("Examples of the notes, with remedies", *notes, extra=True))
     return (Section(_TITLE, tuple(parts)),)
 
 

@@ -28,9 +28,9 @@ _TRAIN = "(train)"
 _FIT_REAL = "(fit-real)"
 _OWN_REMEDIES = {
     "empty-sentences": "Remove them if they are stray blank lines: every empty line counts as a text.",
-    "repeated-sentences": "Nothing to repair if they are genuine: a generator should repeat itself as often.",
+    "repeated-sentences": "Nothing to repair if they are genuine: a generator should repeat itself equally often.",
     "whitespace": "Use --normalize, which leaves single spaces on both sides.",
-    "special-tokens": "Strip special tokens: they are not part of the text.",
+    "special-tokens": "Remove special tokens: they are not part of the text.",
 }
 
 

@@ -64,7 +64,7 @@ def marker_findings(pair: Pair) -> list[Finding]:
         examples = [_example(side, mask, marker) for side, mask in zip(pair.sides, shown, strict=True)]
         findings.append(
             pair.plain_finding(
-                "markers", severity, f"Markers are left in the texts: {contrast} have {marker.name}.", contrast.counts,
+                "markers", severity, f"Markers remain in the texts: {contrast} have {marker.name}.", contrast.counts,
                 contrast.sizes, (examples[0], examples[1]), _remedy(marker, "both sides"),
             )
         )  # fmt: skip
@@ -78,9 +78,7 @@ def own_markers(side: Surface, name: str) -> list[Finding]:
         shown = _having(side, marker)
         n = int(np.count_nonzero(shown))
         if n and n >= _NOTE * len(side):
-            message = (
-                f"Markers are left in: {n:,} of {len(side):,} texts ({100 * n / len(side):.1f} %) have {marker.name}."
-            )
+            message = f"Markers remain: {n:,} of {len(side):,} texts ({100 * n / len(side):.1f} %) have {marker.name}."
             example = _example(side, shown, marker)
             findings.append(
                 own_finding("markers", "note", name, message, n, len(side), example, _remedy(marker, "all sides"))
@@ -102,22 +100,24 @@ def token_ids(side: Surface, name: str) -> Finding | None:
     n_padded = int(counts.max(initial=0))
     if n_padded < _PADDED * len(side):
         return own_finding(
-            "token-ids", "note", name, "Texts are numbers, as token ids are.", len(side), len(side),
-            excerpt(side.corpus.texts[0]), "Decode them, unless they are from a synthetic vocabulary, as "
-            "tokenizer.decode(ids) does with the tokenizer that made them.",
+            "token-ids", "note", name, "Texts are numbers, like token ids.", len(side), len(side),
+            excerpt(side.corpus.texts[0]), (
+                "Decode them with the tokenizer that made them (tokenizer.decode(ids)), unless the vocabulary is "
+                "synthetic."
+            ),
         )  # fmt: skip
     pad = side.words.vocabulary.tokens[int(last[np.argmax(counts)])]
     return own_finding(
         "token-ids", "warning", name,
         f"Texts are token ids, padding {pad}: {n_padded:,} of {len(side):,} end in it twice, and it counts as text.",
         n_padded, len(side), excerpt(side.corpus.texts[int(long[np.argmax(twice)])]),
-        f"Take the padding off both sides, as by sed -E 's/( {pad})+$//' FILE > NEW, or decode the ids with the "
-        "tokenizer that made them.",
+        f"Remove the padding on both sides, for example with sed -E 's/( {pad})+$//' FILE > NEW, or decode the ids "
+        "with the tokenizer that made them.",
     )  # fmt: skip
 
 
 def _remedy(marker: Marker, sides: str) -> str:
-    return f"Take them out on {sides}, as by {marker.remedy} < FILE > NEW; they are no text."
+    return f"Remove them on {sides}, for example with {marker.remedy} < FILE > NEW; they are not text."
 
 
 def _having(side: Surface, marker: Marker) -> Mask:

@@ -47,7 +47,7 @@ def _terms(file: TextFile) -> list[tuple[str, str]]:
     if file.groups is not None:
         terms.append(("groups", str(len(np.unique(file.groups)))))
     if file.cut_off is not None:
-        terms.append(("cut off", f"{int(file.cut_off.sum())} by a limit of length"))
+        terms.append(("cut off", f"{int(file.cut_off.sum())} by a length limit"))
     if file.ids:
         terms.append(("ids", ", ".join(file.ids)))
     return terms + [(f"text {place + 1}", excerpt(file[place]) or "(empty)") for place in _examples(file)]

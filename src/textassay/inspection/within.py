@@ -85,7 +85,7 @@ def examine_side(side: Corpus, name: str, *, neighbours: bool) -> Within:
             words.append(copied)
         if are_runs(vectors if first is few else Vectors.of([first]), first):
             kinds.append(RUNS)
-            words.append(f"neighbouring rows of the {name} text have words in common")
+            words.append(f"neighbouring rows of the {name} text share words")
     if not kinds:
         return Within((), (), side.groups)
     check_few(len(side))
@@ -103,8 +103,8 @@ def check_few(n_texts: int) -> None:
     """Raise where texts that depend on each other are too many to find what belongs together."""
     if n_texts > MOST_GROUPED:
         raise InputError(
-            f"texts depend on each other, and {n_texts:,} are too many to find which belong together: name the column "
-            "that says it (--group-column, --prompt-column), or say that they are independent (--independent)"
+            f"texts depend on each other, and {n_texts:,} are too many to find their groups. Name the column of "
+            "groups (--group-column, --prompt-column), or add --independent"
         )
 
 
@@ -127,9 +127,9 @@ def depends_within(vectors: Vectors, side: Corpus, name: str, groups: IntArray |
     if by_chance:
         mutual = mutual[stand_once(side)]
     if len(mutual) and mutual.mean() >= 0.5 + 1.6 / math.sqrt(len(mutual)):
-        return f"{name} texts come in pairs ({100 * mutual.mean():.0f} % are the nearest of their nearest)"
+        return f"{name} texts come in pairs ({100 * mutual.mean():.0f} % are mutual nearest neighbours)"
     if (triples := share_of_triples(places)) >= 0.55 + 3.5 / math.sqrt(n):
-        return f"{name} texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
+        return f"{name} texts come in groups of three or more ({100 * triples:.0f} % have such neighbours)"
     share = _near_copies(vectors, nearest, side.lengths)
     if share >= _COPIES and not by_chance:
         return f"{100 * share:.0f} % of the {name} texts are copied nearly word by word"
@@ -151,7 +151,7 @@ def repeated_copies(side: Corpus, name: str) -> str:
     for which, rows in ((f"{name} texts", side.lengths > 0), (f"of the longer {name} texts", _longer(side))):
         for j, expected, lacking, n_times in _repeats(side, rows):
             if pdtr(n_times[j + 1], expected) < _TOO_REGULAR or lacking > _LACKING:
-                return f"{int(n_times[j]):,} {which} stand exactly {_times(j)}{_passes(side, rows)}"
+                return f"{int(n_times[j]):,} {which} occur exactly {_times(j)}{_passes(side, rows)}"
     return ""
 
 

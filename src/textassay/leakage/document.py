@@ -29,7 +29,7 @@ def leaks_document(leaks: Leaks) -> Document:
     facts = [("Texts", f"{count(leaks.n_train)} training texts, {count(leaks.n_real)} held-out")]
     facts += [("Tested in groups", leaks.dependence)] if leaks.dependence else []
     return Document(
-        "What the generated text carries over from the training text",
+        "Training text repeated by the generated text",
         tuple(_verdict(one) for one in sorted(leaks.generators, key=lambda one: one.verdict != "excess")),
         tuple(facts),
         sections(
@@ -60,20 +60,18 @@ def _verdict(one: GeneratorLeaks) -> str:
             for name in one.significant
             if name != CANARIES
         ]
-        told += ["planted canaries more than those never planted"] if CANARIES in one.significant else []
-        return (
-            f"{one.generator} carries over more of the training text than fresh real text shares: {join_words(told)}."
-        )
+        told += ["inserted canaries more than controls"] if CANARIES in one.significant else []
+        return f"{one.generator} repeats more of the training text than fresh real text does: {join_words(told)}."
     if one.verdict == "no excess":
         seen = f"{_percent(one.detectable[one.deciding])} of {one.deciding} among its texts"
-        return f"{one.generator}: no excess was found; {seen} would have been seen."
-    wanted = "there are fewer than ten groups of texts on a side"
+        return f"{one.generator}: no excess was found; {seen} would have been detected."
+    wanted = "one side has fewer than ten groups of texts"
     if one.texts_needed is not None:
         n, both = one.texts_needed
-        wanted = f"{_percent(SEEN)} of {one.deciding} among its texts would not have been seen"
+        wanted = f"{_percent(SEEN)} of {one.deciding} among its texts could have gone undetected"
         others = " and as many generated" if both else ""
-        wanted += f"; about {count(n)} held-out{others} texts would show them" if n else ""
-    return f"{one.generator}: it cannot be told: no excess was found, but {wanted}."
+        wanted += f"; about {count(n)} held-out{others} texts would reveal them" if n else ""
+    return f"{one.generator}: inconclusive: no excess was found, but {wanted}."
 
 
 def _percent(share: float) -> str:
@@ -90,8 +88,8 @@ def _table(leaks: Leaks) -> Table:
         (Column("real", note="%, of real texts of these lengths"), lambda row: row[2].expected, percents(_PLACES)),
         ("excess", lambda row: row[2].difference, percents(_PLACES)),
         (level(leaks.level), lambda row: row[2].interval, lambda bounds: percent_interval_cell(bounds, _PLACES)),
-        (Column("p", note="one-sided, by Holm over all tests"), lambda row: row[0].p_adjusted[row[1]], p_cell),
-        (Column("seen", note="%, the least share of copied texts that is found with probability 0.8"),
+        (Column("p", note="one-sided, adjusted for all tests (Holm)"), lambda row: row[0].p_adjusted[row[1]], p_cell),
+        (Column("seen", note="%, the smallest share of copied texts that is detected with probability 0.8"),
          lambda row: row[0].detectable[row[1]], percents(_PLACES)),
     ], heading=lambda row: row[0].generator if len(leaks.generators) > 1 else "", main=True)  # fmt: skip
 
@@ -102,8 +100,8 @@ def _personal_data(leaks: Leaks) -> Iterator[str]:
         if data.n_texts:
             kinds = ", ".join(f"{n} {kind}" for kind, n in data.kinds.items())
             yield (
-                f"{one.generator}: personal data that stand in the training text, in {counted(data.n_texts, 'text')} "
-                f"({kinds}); in {count(data.n_real_texts)} of the held-out texts."
+                f"{one.generator}: personal data from the training text in {counted(data.n_texts, 'text')} "
+                f"({kinds}); in {count(data.n_real_texts)} held-out texts."
             )
 
 
@@ -111,8 +109,8 @@ def _unfinished(leaks: Leaks) -> Iterator[str]:
     for one in leaks.generators:
         if one.n_incomplete:
             yield (
-                f"{one.generator}: {counted(one.n_incomplete, 'text')} share parts with so many training texts that "
-                "not all of these were looked at: there may be more near copies."
+                f"{one.generator}: {counted(one.n_incomplete, 'text')} share parts with too many training texts to "
+                "check all of them: there may be more near copies."
             )
 
 
@@ -132,10 +130,10 @@ def _canaries(leaks: Leaks) -> Section | None:
         ("canary", lambda row: row[1].text, text_cell),
         ("generator", lambda row: row[0], text_cell),
         ("tokens", lambda row: row[1].n_tokens, count_cell),
-        ("written in a row", lambda row: row[1].n_shared, count_cell),
+        ("consecutive tokens", lambda row: row[1].n_shared, count_cell),
     ], title="Each canary", extra=True)  # fmt: skip
     n_in_train, n = leaks.canaries_in_train or 0, len(found[0][1].canaries)
-    told = f"{count(n_in_train)} of {count(n)} stand in the training text."
+    told = f"{count(n_in_train)} of {count(n)} occur in the training text."
     return section("Canaries", table, Paragraph(told, "note"), each)
 
 
@@ -153,8 +151,8 @@ def _curves(leaks: Leaks) -> Figure:
     ]
     return Figure(
         "shared-runs",
-        Curves(tuple(series), Axis("tokens in a row, at least"), Axis("texts", percent=True, scale="log10")),
-        "Share of texts that have so many tokens in a row in common with a training text.",
+        Curves(tuple(series), Axis("consecutive tokens, at least"), Axis("texts", percent=True, scale="log10")),
+        "Share of texts that share a run of at least so many tokens with a training text.",
     )
 
 
@@ -171,12 +169,16 @@ def _passages(leaks: Leaks) -> Section:
 
 def _meanings(leaks: Leaks) -> Iterator[str]:
     meanings = {
-        COPIES: "a training text of the same tokens.",
-        NEAR: f"in texts of {SHORTEST} tokens and more: one token in ten or fewer to substitute, insert or delete.",
-        LONG: f"more than {leaks.limits[LONG]} tokens in a row that a training text holds; 1 % of the training texts "
-        "have that in common with another.",
-        RARE: f"more than {leaks.limits[RARE]} tokens in a row that one training text holds, and only one; 1 % of the "
-        "training texts have that in common with one other.",
+        COPIES: "a training text with the same tokens.",
+        NEAR: f"in texts of {SHORTEST} tokens or more: at most one token in ten is substituted, inserted or deleted.",
+        LONG: (
+            f"more than {leaks.limits[LONG]} consecutive tokens that occur in a training text; 1 % of the training "
+            "texts share that with another."
+        ),
+        RARE: (
+            f"more than {leaks.limits[RARE]} consecutive tokens that occur in exactly one training text; 1 % of the "
+            "training texts share that with exactly one other."
+        ),
     }  # fmt: skip
     for name, meaning in meanings.items():
         yield f"{name}: {meaning}"

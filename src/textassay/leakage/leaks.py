@@ -198,19 +198,19 @@ def leaks(
     if not 0 < level < 1:
         raise OptionError(f"level must be between 0 and 1, got {level}")
     if canary_controls is not None and canaries is None:
-        raise OptionError("canary controls are compared with canaries: give both, or leave the controls out")
+        raise OptionError("canary controls need canaries: give both, or leave the controls out")
     named, real = named_texts(generated, real, by=by)
     if taken := {REAL, TRAIN, PLANTED, CONTROLS} & named.keys():
-        raise OptionError(f"'{min(taken)}' cannot be the name of a generator: it is that of another text")
+        raise OptionError(f"'{min(taken)}' cannot be the name of a generator: another text has that name")
     texts = {REAL: real, TRAIN: train, **named}
     texts |= {name: one for name, one in ((PLANTED, canaries), (CONTROLS, canary_controls)) if one is not None}
     files = {name: one if isinstance(one, Corpus) else as_texts(one, name) for name, one in texts.items()}
     corpora = corpora_from_texts(files, **text)
     warnings = _of_empty_texts(corpora)
     tell = progress or _silent
-    tell("looking through the training text", 0, len(named) + 2)
+    tell("searching the training text", 0, len(named) + 2)
     training = Training.of(corpora[TRAIN], seed=seed)
-    tell("looking through the held-out text", 1, len(named) + 2)
+    tell("searching the held-out text", 1, len(named) + 2)
     control = training.shared_with(corpora[REAL])
     warnings += _of_control(control, training.share_repeated)
     warnings += [_of_lengths(name, corpora[name], corpora[REAL]) for name in named]
@@ -356,8 +356,8 @@ def _of_lengths(name: str, generated: Corpus, real: Corpus) -> str:
     if share < _OTHER_LENGTHS:
         return ""
     return (
-        f"{name}: {100 * share:.0f} % of the texts are shorter or longer than nearly all held-out texts ({low:.0f} to "
-        f"{high:.0f} tokens), so that these are no control of them."
+        f"{name}: {100 * share:.0f} % of the texts are shorter or longer than nearly all held-out texts ({low:.0f} "
+        f"to {high:.0f} tokens). Held-out text is no control for these."
     )
 
 
@@ -367,15 +367,15 @@ def _of_control(control: Carried, share_repeated: float) -> list[str]:
     copied = float((control.copies[long if long.any() else slice(None)] >= 0).mean())
     if copied >= _TRAINED_ON and share_repeated < _REPEATED:
         raise InputError(
-            f"{100 * copied:.0f} % of the held-out text stands in the training text, so that it cannot show what fresh "
-            "text shares with it: give --real text that the generators did not learn from"
+            f"{100 * copied:.0f} % of the held-out text occurs in the training text, so it cannot serve as fresh "
+            "text: give --real text that the generators were not trained on"
         )
     share = float((control.copies >= 0).mean())
     if share < share_repeated + _HIGH_CONTROL:
         return []
     return [
-        f"{100 * share:.0f} % of the held-out texts stand in the training text, of whose own texts "
-        f"{100 * share_repeated:.0f} % repeat: a part of the held-out text may be training text, which hides leaks."
+        f"{100 * share:.0f} % of the held-out texts occur in the training text, where {100 * share_repeated:.0f} % "
+        "of the texts are repeats. Some held-out text may be training text, which hides leaks."
     ]
 
 

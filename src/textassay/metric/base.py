@@ -358,7 +358,7 @@ class Metric:
         if computed.undefined is not None:
             warnings.warn(f"{self.name} is undefined: {computed.undefined}", RuntimeWarning, stacklevel=2)
         if computed.caution is not None:
-            warnings.warn(f"{self.name} says little here: {computed.caution}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"{self.name} is of little use here: {computed.caution}", RuntimeWarning, stacklevel=2)
         interval = computed.interval
         if interval is None:
             low, high = declaration.bounds
@@ -501,9 +501,9 @@ def declare_metric(
             text = cast(TextOptions, {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings})
             given = {key: settings.pop(key, None) for key in declaration.texts}
             if generated is None:
-                raise OptionError(f"{name} measures generated text: give it as the first argument")
+                raise OptionError(f"{name} measures generated text: give generated text as the first argument")
             if real is None and declaration.looks_at_real:
-                raise OptionError(f"{name} compares with real text: give it as the second argument")
+                raise OptionError(f"{name} compares with real text: give real text as the second argument")
             texts = {"generated": generated, "real": real, **given}
             if "prompts" in given:
                 texts = _prompted(texts, given.pop("prompts"))
@@ -643,7 +643,7 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
 def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
     """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
     if text is None:
-        remedy = "--prompt-column NAME, or texts that come with them" if name == "prompts" else f"--{name} FILE"
+        remedy = "--prompt-column NAME, or texts with prompts" if name == "prompts" else f"--{name} FILE"
         raise UnavailableError(f"{metric} needs the {kind}: give {remedy}")
     if len(text) == 0:
         raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
@@ -689,15 +689,17 @@ def _is_own(compute: Callable[..., Any]) -> bool:
 def _check_bounds(name: str, bounds: object) -> None:
     numbers = bounds if isinstance(bounds, tuple | list) else ()
     if len(numbers) != 2 or not all(isinstance(each, int | float) for each in numbers) or not numbers[0] < numbers[1]:
-        raise OptionError(f"the metric '{name}': bounds must be its least and largest value, as (0, 1), got {bounds!r}")
+        raise OptionError(
+            f"the metric '{name}': bounds must be its smallest and largest value, such as (0, 1), got {bounds!r}"
+        )
 
 
 def _check_value(declaration: Declaration, value: float) -> None:
     low, high = declaration.bounds
     if _is_own(declaration.compute) and not math.isnan(value) and not low <= value <= high:
         raise InputError(
-            f"the metric '{declaration.name}' gave {value:g}, beyond its bounds of {low:g} and {high:g}: "
-            "declare others, or none"
+            f"the metric '{declaration.name}' gave {value:g}, outside its bounds of {low:g} and {high:g}: declare "
+            "others, or none"
         )
 
 

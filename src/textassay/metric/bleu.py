@@ -110,7 +110,7 @@ def _all_orders(generated: Corpus, real: Corpus, seed: int) -> tuple[SentenceSco
 
 @declare_metric(
     "self-bleu",
-    "mean BLEU of each generated sentence against all other generated ones: how much they repeat each other",
+    "mean BLEU of each generated sentence against all other generated ones: how similar they are to each other",
     bounds=(0, 1),
     looks_at_real=False,
     cannot_see=("words",),

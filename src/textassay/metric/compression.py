@@ -27,7 +27,7 @@ _GZIP = 31  # window of 32 KB with gzip's header and checksum, 18 bytes
 
 @declare_metric(
     "compression-ratio",
-    "how many times smaller gzip makes the generated text: how much it repeats itself",
+    "compression ratio of the generated text under gzip: how much it repeats itself",
     unit="ratio",
     bounds=(0, math.inf),
     looks_at_real=False,

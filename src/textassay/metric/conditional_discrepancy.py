@@ -61,8 +61,8 @@ def _identity(settings: Mapping[str, Any]) -> str:
 
 @declare_metric(
     "conditional-dd",
-    "Conditional Distributional Discrepancy: how much better than chance a judge that sees the prompt tells real from "
-    "generated answers",
+    "Conditional Distributional Discrepancy: how much better than chance a classifier that sees the prompt separates "
+    "real from generated answers",
     better="lower",
     bounds=(-1, 1),
     classifies=True,

@@ -81,7 +81,7 @@ def _detector(name: str, summary: str) -> MetricFunction:
     compute.__doc__ = f"Return how well {summary} tells generated from real texts.{_ABOUT}"
     return declare_metric(
         name,
-        f"AUROC of a detector of machine text: {summary}",
+        f"AUROC of a detector of machine-written text: {summary}",
         better="closer",
         bounds=(0, 1),
         size_sensitive=False,

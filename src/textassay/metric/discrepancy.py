@@ -155,7 +155,7 @@ def _reads_columns(settings: Mapping[str, Any]) -> bool:
 
 @declare_metric(
     "dd",
-    "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
+    "Distributional Discrepancy: how much better than chance a classifier separates real from generated sentences",
     better="lower",
     bounds=(-1, 1),
     classifies=True,
@@ -285,7 +285,7 @@ def dd(
     by_size = decided_by_size(effort, n_texts, seen) if is_auto else None
     left_out = missing_members(effort, seen, n_texts=n_texts) if is_auto else {}
     if is_auto and encoder is not None and not seen.vectors:
-        left_out["vectors"] = f"they are read of up to {MOST_VECTORS:,} texts of the smaller side"
+        left_out["vectors"] = f"they are computed for up to {MOST_VECTORS:,} texts of the smaller side"
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     fits = compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *sight)

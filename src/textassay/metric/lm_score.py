@@ -33,7 +33,7 @@ from textassay.ngram.language_model import LanguageModel, Likelihood, n_characte
 from textassay.resampling.jackknife import Terms, assign_groups, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
-LIKELIER = "likelier than real text itself: often a sign of low temperature or repetition"
+LIKELIER = "generated text is likelier than real text: often a sign of low temperature or repetition"
 _COLUMN = "log_probs/"
 
 FloatArray = npt.NDArray[np.float64]

@@ -32,7 +32,7 @@ _BLOCK = 1 << 14  # sentences looked up at once
 
 @declare_metric(
     "memorization",
-    "share of generated sentences that stand in the training text",
+    "share of generated sentences that occur in the training text",
     bounds=(0, 1),
     looks_at_real=False,
     size_sensitive=False,

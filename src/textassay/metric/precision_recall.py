@@ -45,7 +45,7 @@ _K = 5  # recommended by Naeem et al., section 3.3
 
 @declare_metric(
     "precision",
-    "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
+    "share of generated sentences that lie within the nearest-neighbour radius of a real one",
     bounds=(0, 1),
     most=MOST_VECTORS,
     cost="quadratic",
@@ -94,7 +94,7 @@ def precision(
 
 @declare_metric(
     "recall",
-    "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
+    "share of real sentences that lie within the nearest-neighbour radius of a generated one",
     bounds=(0, 1),
     most=MOST_VECTORS,
     cost="quadratic",
@@ -115,7 +115,7 @@ def recall(
 
 @declare_metric(
     "density",
-    "how densely real sentences lie around generated ones, where 1 is usual",
+    "density of real sentences around generated ones, 1 for text like the real text",
     unit="ratio",
     bounds=(0, math.inf),
     most=MOST_VECTORS,
@@ -140,7 +140,7 @@ def density(
 
 @declare_metric(
     "coverage",
-    "share of real sentences that have a generated one among their nearest neighbours",
+    "share of real sentences with a generated one within their nearest-neighbour radius",
     bounds=(0, 1),
     most=MOST_VECTORS,
     cost="quadratic",

@@ -16,7 +16,7 @@ from textassay.resampling.jackknife import terms_interval, text_terms
 
 @declare_metric(
     "text-entropy",
-    "mean entropy (nats) of the frequencies of tokens inside each generated text: how little it repeats itself",
+    "mean entropy (nats) of the token frequencies within each generated text: how little it repeats itself",
     unit="nats",
     bounds=(0, math.inf),
     looks_at_real=False,

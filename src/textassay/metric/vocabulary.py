@@ -23,7 +23,7 @@ _N_SHOWN = 10
 
 @declare_metric(
     "vocabulary",
-    "share of generated tokens, or of token types, that the real text does not have",
+    "share of generated tokens, or of token types, that do not occur in the real text",
     bounds=(0, 1),
     cannot_see=("word order",),
 )

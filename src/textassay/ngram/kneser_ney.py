@@ -240,7 +240,7 @@ class OrderChoice:
 def choose_order(counts: NgramCounts, valid: Corpus, *, without: Collection[int] = ()) -> OrderChoice:
     """Return the order, from 1 to that of `counts`, with the smallest cross-entropy; of equals the lowest."""
     if len(valid) == 0:
-        raise EmptyCorpusError("the order of an n-gram model is chosen on validation text, which has no sentence")
+        raise EmptyCorpusError("the validation text, on which the order of an n-gram model is chosen, has no sentence")
     text, offsets = with_ends(valid.tokens, valid.offsets)
     nll_per_token = {}
     for order in range(1, counts.order + 1):
@@ -273,7 +273,9 @@ class LeaveOutModels:
         """
         n_groups = int(groups.max()) + 1
         if n_groups < 2:
-            raise TooFewSentencesError("a language model needs at least two sentences of different groups to be tested")
+            raise TooFewSentencesError(
+                "a language model needs at least two sentences from different groups to be tested"
+            )
         n_types = len(train.vocabulary)
         counts = count_ngrams(train.tokens, train.offsets, order=MAX_ORDER, n_types=n_types, groups=groups)
         if valid is None:

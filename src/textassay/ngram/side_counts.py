@@ -90,7 +90,7 @@ class NgramTexts:
     @property
     def index(self) -> NgramIndex:
         if self._index is None:
-            raise InputError("n-grams that were numbered for one set of texts have no index for others")
+            raise InputError("n-grams indexed for one set of texts cannot be looked up in another")
         return self._index
 
     @property

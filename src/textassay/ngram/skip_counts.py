@@ -259,7 +259,7 @@ def _numbered(texts: Corpus, distances: tuple[int, ...], *, repeated: bool) -> _
 def _looked_up(corpus: Corpus, pattern: _Pattern, n_types: int) -> tuple[Ids, Ids]:
     """Return the numbers of the contexts and n-grams of new texts."""
     if pattern.keys is None:
-        raise InputError("skip-grams that were numbered for one set of texts have no index for others")
+        raise InputError("skip-grams indexed for one set of texts cannot be looked up in another")
     contexts, grams = _keys(corpus, pattern.distances, n_types, pattern.keys.pairs)
     found = _places(pattern.keys.contexts, contexts), _places(pattern.keys.grams, grams)
     return found[0].astype(np.int32), found[1].astype(np.int32)

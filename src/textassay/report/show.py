@@ -74,7 +74,7 @@ def lead_figure(result: Displayed) -> Figure:
     figures = [] if made is None else [part for part in made.parts() if isinstance(part, Figure)]
     for figure in sorted(figures, key=lambda one: made is not None and one.name != made.lead):
         return figure
-    raise InputError(f"{type(result).__name__} has no figure: print it, or take to_frame()")
+    raise InputError(f"{type(result).__name__} has no figure: print it, or use to_frame()")
 
 
 def as_columns(result: Displayed) -> dict[str, list[Any]]:
@@ -87,7 +87,7 @@ def as_columns(result: Displayed) -> dict[str, list[Any]]:
     to_dict = getattr(result, "to_dict", None)
     if isinstance(result, Document) or to_dict is None:
         raise InputError(
-            f"this {type(result).__name__} has no table of numbers: take that of the result it was made of"
+            f"this {type(result).__name__} has no table of numbers: use the table of the result that it was made from"
         )
     plain_first = dict(sorted(to_dict().items(), key=lambda item: isinstance(item[1], Mapping)))
     return {name: [value] for name, value in _flat(plain_first)}

@@ -70,7 +70,9 @@ class EndpointSettings(Connection):
         for name in ("input_price", "output_price"):
             check_range(name, getattr(self, name), 0)
         if self.prompt is not None and self.prompts is not None:
-            raise OptionError("prompt and prompts cannot go together: one is for all answers, the other has many")
+            raise OptionError(
+                "prompt and prompts cannot be combined: prompt is one for all answers, prompts is a file of many"
+            )
         if self.system is not None and self.mode != "chat":
             raise OptionError("a system prompt is for mode=chat: leave it out")
 
@@ -235,7 +237,7 @@ class EndpointModel:
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
         """Raise `OptionError`: there is nothing to fit."""
-        raise OptionError(f"{self.name} is at an endpoint and cannot be fitted")
+        raise OptionError(f"{self.name} is an endpoint and cannot be fitted")
 
     def sample(
         self,
@@ -327,7 +329,7 @@ class EndpointModel:
         parts += [] if price is None else [f"{price:.4g} at the prices given"]
         served = sorted({answer.served for answer in answers if answer.served} - {self.settings.model})
         parts += [f"answered as {', '.join(served)}"] if served else []
-        said = "endpoints need not heed a seed, so the values are those of the texts kept, and new ones may differ"
+        said = "endpoints may ignore a seed: the values are those of the stored texts, and new texts may differ"
         return f"{'; '.join(parts)}; {said}"
 
     def warnings(self, answers: Sequence[Answer]) -> list[str]:
@@ -341,12 +343,12 @@ class EndpointModel:
         n_served = len({answer.served for answer in answers if answer.served})
         limit = "a limit of the endpoint" if self.settings.max_tokens is None else "max_tokens"
         found = {
-            f"{n_cut:,} {of} are cut off at {limit} (finish reason length): a larger max_tokens lets them end": n_cut,
-            f"{n_filtered:,} {of} were withheld or cut by a content filter": n_filtered,
+            f"{n_cut:,} {of} are truncated at {limit} (finish reason length): increase max_tokens": n_cut,
+            f"{n_filtered:,} {of} were withheld or truncated by a content filter": n_filtered,
             f"{n_refused:,} {of} are refusals": n_refused,
             f"{n_tools:,} {of} call a tool instead of answering": n_tools,
             f"{n_empty:,} {of} are empty; they count as empty texts": n_empty,
-            f"the endpoint called its model by {n_served} names while it answered": n_served > 1,
+            f"the endpoint reported {n_served} names for its model": n_served > 1,
         }
         return [words for words, number in found.items() if number]
 
@@ -414,7 +416,7 @@ def _prompts(settings: EndpointSettings) -> tuple[str, ...]:
     if settings.prompts is None:
         if settings.prompt is None and settings.mode == "chat":
             raise OptionError(
-                f"{PREFIX}{settings.model}: say what it shall write: '...?prompt=Write one sentence of a review.', or "
+                f"{PREFIX}{settings.model}: give a prompt: '...?prompt=Write one sentence of a review.', or "
                 "'...?prompts=FILE' for many prompts"
             )
         return (settings.prompt or "",)
@@ -442,7 +444,7 @@ def _answer_of(document: Mapping[str, Any], is_chat: bool, place: str) -> Answer
         if not isinstance(text, str):
             raise TypeError
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise EndpointError(f"{place}: its answer is not of the form of a completion") from None
+        raise EndpointError(f"{place}: its answer is not a completion") from None
     usage = document.get("usage")
     served = document.get("model")
     return Answer(

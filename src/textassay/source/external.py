@@ -195,7 +195,7 @@ class CommandLines:
     def _late(self) -> CommandTooSlowError:
         if time.monotonic() >= self._deadline:
             return CommandTooSlowError(f"{self._name} took longer than {self._timeout:g} seconds")
-        return CommandTooSlowError(f"{self._name} printed nothing for {self._patience:g} seconds and was ended")
+        return CommandTooSlowError(f"{self._name} printed nothing for {self._patience:g} seconds and was terminated")
 
 
 def _last_line(messages: bytes) -> str:

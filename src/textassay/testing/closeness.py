@@ -176,7 +176,7 @@ def _limits(given: Mapping[MetricLike, Any], settings: Mapping[str, Any]) -> dic
     for one, limit in given.items():
         metric = as_metric(one, settings)
         if metric.better == "neither":
-            raise OptionError(f"{metric.name} has no direction, so that no limit says what is close")
+            raise OptionError(f"{metric.name} has no direction, so no limit can define what is close")
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
             raise OptionError(f"the limit of {metric.name} must be a finite number, got {limit!r}")
         if metric.name in names:
@@ -223,10 +223,10 @@ def _message(check: Check, comparison: Comparison, text: Mapping[str, Any]) -> s
     end = "beyond" if not check.strict else "not within"
     sides = percent(check.level)
     lines = [f"generated text is not close to real text by {names}", *(f"  {line}" for line in check.lines())]
-    lines.append(f"rule: it fails where the {sides} interval is {'wholly ' * (not check.strict)}{end} the limit")
+    lines.append(f"rule: it fails if the {sides} interval is {'wholly ' * (not check.strict)}{end} the limit")
     giveaways = _giveaways(comparison, check.level, text)
     if giveaways:
-        lines += ["what gives it away", *(f"  {line}" for line in giveaways)]
+        lines += ["most distinctive n-grams", *(f"  {line}" for line in giveaways)]
     warnings = [one for one in comparison.findings if one.severity == "warning" and one.generator != REAL]
     if warnings:
         lines += ["trivial differences, which may explain it", *(f"  {shorten(one.message, _WIDTH)}"

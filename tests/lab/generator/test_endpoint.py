@@ -168,7 +168,7 @@ def test_a_wait_that_is_too_long_is_not_waited_for(server: Endpoint) -> None:
 FATAL = {
     "no money": (faults.status(429, {"error": {"message": "You have no credit", "code": "insufficient_quota"}}),
                  "refused the request (status 429): You have no credit"),
-    "a page": (faults.page(), "gave a web page instead of JSON; check the address, which mostly ends in /v1"),
+    "a page": (faults.page(), "gave a web page instead of JSON; check the address, which usually ends in /v1"),
     "a missing page": (faults.page(404), "there is nothing at this address (status 404); check the address"),
     "elsewhere": (faults.status(308, Location="http://example.com/v1"), "there is a redirection (status 308)"),
     "bad request": (faults.status(400, {"error": {"message": "seed: unknown field"}}),
@@ -198,7 +198,7 @@ def test_a_wrong_key_model_or_address_is_named_without_the_key(
         _model(server).answers(1, seed=0)
     assert other[:8] not in str(raised.value)
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(EndpointError, match="it asks for a key: set OPENAI_API_KEY"):
+    with pytest.raises(EndpointError, match="it requires a key: set OPENAI_API_KEY"):
         _model(server).answers(1, seed=0)
     with pytest.raises(EndpointError, match="the environment variable MY_KEY is not set"):
         _model(server, key_variable="MY_KEY").answers(1, seed=0)
@@ -334,8 +334,8 @@ def test_answers_that_are_not_as_they_should_be_are_kept_and_named(server: Endpo
     assert [answer.text for answer in answers] == ["it was a", "", "", "I cannot.", "two parts", "", "fine", ""]
     of = "of 8 answers"
     assert model.warnings(answers) == [
-        f"1 {of} are cut off at max_tokens (finish reason length): a larger max_tokens lets them end",
-        f"2 {of} were withheld or cut by a content filter",
+        f"1 {of} are cut off at max_tokens (finish reason length): increase max_tokens",
+        f"2 {of} were withheld or truncated by a content filter",
         f"1 {of} are refusals",
         f"1 {of} call a tool instead of answering",
         f"4 {of} are empty; they count as empty texts",

@@ -35,7 +35,10 @@ def test_the_device_is_the_one_asked_for_in_threads_too() -> None:
 
 def test_a_device_that_is_not_there_is_an_error() -> None:
     pytest.importorskip("torch")
-    with pytest.raises(OptionError, match=r"cuda:77 is not there: PyTorch finds .*, and always cpu"), device("cuda:77"):
+    with (
+        pytest.raises(OptionError, match=r"cuda:77 is not available: PyTorch finds .*, and always cpu"),
+        device("cuda:77"),
+    ):
         training_device()
 
 
