@@ -83,7 +83,7 @@ def test_windows_the_curve_and_its_figures(folder: Path, models: Path, run: Run)
     assert found["bound"] == math.floor(math.log(2 * n_types / 1e-2) / 2e-6) + 1
     svg = (folder / "found" / "figures" / "stopping-rule.svg").read_text()
     assert "true error" in svg
-    assert "0.001, which the rule asks for" in svg
+    assert "0.001, which the rule requires" in svg
     curve = (folder / "found" / "figures" / "bits-against-draws.svg").read_text()
     for part in ("approximate", "corrected", "exact", "bits per character", "2,000"):
         assert part in curve

@@ -89,7 +89,7 @@ def test_what_contexts_cannot_teach_is_said(reviews: Path, run: Run) -> None:
     told = run(*asked("c2s", "--epochs", 1)).stderr
     assert "context 'mood': 2 categories; others stand with 0 of 360 sentences to train on, and with 1 of 40 to" in told
     assert "no 'mood' to train on is rare, so nothing teaches what to make of new ones: --context-count 2" in told
-    assert "all sentences to train on have one 'place': it tells nothing" in told
+    assert "all sentences to train on have one 'place', which is not informative" in told
     (reviews / "asked.tsv").write_text("mood\tplace\n+\there\n?\there\n!\there\n?\there\n")
     told = run("sample", "out", "--contexts", "asked.tsv").stderr
     assert "does not know the 'mood' of 3 of 4 ('?', '!'): nothing taught it what to make of such" in told

@@ -92,7 +92,7 @@ def test_characters_are_read_as_asked(folder: Path, run: Run) -> None:
         (("--draws", 1), "draws must be at least 2, got 1"),
         (("--sentences", 200), "the real text must have at least 400 sentences, 2 parts of 200, got 300"),
         (("--effort", "much"), "unknown effort 'much'"),
-        (("--other", "real.txt"), "--real and --other are the same file, real.txt: give other text there"),
+        (("--other", "real.txt"), "--real and --other are the same file, real.txt: give other text for it"),
         (("--train", "none.txt"), "none.txt"),
         (("--workers", 0), "--workers must be between 1 and 1024, got 0"),
     ],

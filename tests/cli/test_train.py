@@ -103,7 +103,7 @@ def test_long_sentences_are_left_out_and_counted(folder: Path, run: Run, refused
     n_long = sum(len(line.split()) > 8 for line in lines)
     done = run(*NGRAM, "--max-tokens", 8, "--out", "out")
     assert 0 < n_long < 300
-    assert f"{n_long} sentences of train.txt have more than 8 tokens and are left out" in done.stderr
+    assert f"{n_long} sentences of train.txt have more than 8 tokens, and are left out" in done.stderr
     assert _document(folder)["train"]["n_sentences"] == 300 - n_long
     assert _document(folder)["train"]["n_left_out"] == n_long
     sample = run("sample", "out", "-n", 50)
@@ -255,7 +255,7 @@ def test_text_that_cannot_be_trained_on(folder: Path, run: Run, content: bytes, 
 def test_blank_lines_are_told(folder: Path, run: Run) -> None:
     (folder / "text.txt").write_text("a b c\n\nb c d\n" * 20)
     done = run("train", "ngram", "--real", "text.txt", "--out", "out")
-    assert "lines of text.txt are blank and count as sentences without words" in done.stderr
+    assert "lines of text.txt are blank, and count as empty sentences" in done.stderr
 
 
 def test_a_monitor_that_wants_more_text_is_refused_before_anything_is_written(folder: Path, refused: Refused) -> None:
@@ -346,7 +346,7 @@ def test_a_model_of_samples_takes_the_vocabulary_of_what_drew_them(folder: Path,
     assert words < set(tokens)
     assert run("likelihood", "random-lstm:1", "drawn.txt").status == 0
     message = refused(*like, "--out", "other", "--min-count", 2)
-    assert message == "--like MODEL brings tokenizer and vocabulary: leave options of these out"
+    assert message == "--like MODEL sets tokenizer and vocabulary: leave their options out"
     assert "name the seed of random-lstm as a number" in refused("sample", "random-lstm:x", "-n", 2)
     assert "unknown model 'random-lstm'" in refused("train", "random-lstm", "--real", "drawn.txt", "--out", "other")
 

@@ -36,7 +36,7 @@ def test_a_collapse_is_told_with_the_rounds_that_led_to_it(folder: Path, run: Ru
     asked = ("train", "cot", *ASKED, "--rounds", 9, "--learning-rate", 100, "--out", "out")
     done = run(*asked)
     assert done.status == 0, done.stderr
-    assert "warning: ended before all rounds: " in done.stderr
+    assert "warning: training ended before all rounds: " in done.stderr
     assert "after round 0 of 3, before all" in " ".join(done.stdout.split())
     history = json.loads((folder / "out" / "history.json").read_text())["history"]
     assert "the generator collapses: variety is" in history["stopped"]

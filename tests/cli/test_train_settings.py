@@ -65,7 +65,7 @@ def test_settings_of_the_rounds_reach_them(folder: Path, run: Run, refused: Refu
     assert recorded["network"]["recipe"]["schedule"] == "cosine"
     changed = ("--rounds", 0, "--roll-outs", 4, "--discount", 0.9, "--discriminator-filters", "1:5,2:7", *asked[8:])
     assert refused(*SEQGAN, *changed) == (
-        "out was begun with other settings (roll-outs 3, now 4, discriminator-filters 1:5,2:6, now 1:5,2:7): "
+        "out was started with other settings (roll-outs 3, now 4, discriminator-filters 1:5,2:6, now 1:5,2:7): "
         "choose another --out"
     )
 

@@ -40,7 +40,7 @@ def test_sentences_end_where_no_length_is_asked_for(folder: Path, run: Run) -> N
     done = run(*WGAN, "--out", "out")
     assert done.status == 0, done.stderr
     assert "noise-gru(width=4, length=7, noise=10)" in " ".join(done.stdout.split())
-    assert "sentences have more than 7 tokens: only what they begin with is learnt" in done.stderr
+    assert "sentences have more than 7 tokens: only their beginning is learnt" in done.stderr
 
 
 def test_what_it_does_not_have_is_refused(refused: Refused) -> None:
@@ -57,4 +57,4 @@ def test_what_it_does_not_have_is_refused(refused: Refused) -> None:
 def test_only_what_changed_is_told(folder: Path, run: Run, refused: Refused) -> None:
     assert run(*WGAN, "--length", 2, "--quiet", "--out", "out").status == 0
     line = refused(*WGAN, "--length", 2, "--rounds", 2, "--quiet", "--out", "out")
-    assert line == "out was begun with other settings (rounds 1, now 2): choose another --out"
+    assert line == "out was started with other settings (rounds 1, now 2): choose another --out"

@@ -16,7 +16,7 @@ from textassay_lab.generator.document import MONITORS, Monitored, TrainedText, m
 from textassay_lab.training.history import Reading
 
 _ROWS = 12  # about as many rounds are shown; all are in history.json
-_VARIETY = "Variety: different bigrams of drawn sentences, over those of as many real ones."
+_VARIETY = "Variety: distinct bigrams of drawn sentences, divided by those of as many real sentences."
 _MARKED = 40  # rounds of a curve up to which each is marked
 
 
@@ -79,7 +79,7 @@ def adversarial_training_document(training: AdversarialTraining, figures: Sequen
     validated = [name for name in curves if name.startswith("valid")]
     changes = [_change(name, curves[name], history.kept) for name in validated[:1]]
     changes += [_change(*each, history.kept) for each in list(readings.items())[:1]]
-    ended = [] if history.stopped is None else [f"It ended before all rounds: {history.stopped}."]
+    ended = [] if history.stopped is None else [f"Training ended before all rounds: {history.stopped}."]
     return Document(
         f"Training of {training.model}",
         (f"{training.model} is kept {kept}.", *changes, *ended),

@@ -27,11 +27,11 @@ class LeakGanSettings(Settings):
     _: KW_ONLY
     goal: Annotated[int, Option("Dimension of a goal embedding."), Between(1)] = 16
     memory: Annotated[
-        int, Option("Goals that the worker reads, and tokens that a goal is for."), Between(1, _MAX_MEMORY)
+        int, Option("Number of goals that the worker reads, and number of tokens per goal."), Between(1, _MAX_MEMORY)
     ] = 4
     feature_width: Annotated[int, Option("Embedding dimension of the features."), Between(1)] = 64
     feature_filters: Annotated[
-        Sequence[Sequence[int]], Option("Filters of the features: widths and counts, such as 1:100,2:100.")
+        Sequence[Sequence[int]], Option("Filters of the features: widths and numbers, such as 1:100,2:100.")
     ] = ((1, 100), (2, 100), (3, 100))
     sharpness: Annotated[float, Option("Factor of the logits: one over the temperature of the paper."), Above(0)] = 1.0
     length: Length = None
@@ -54,9 +54,9 @@ class LeakGanRecipe:
     """How the two sides are trained: a cycle is refreshes of the discriminator, then epochs over real text."""
 
     cycles: Annotated[
-        int, Option("Cycles before the rounds: refreshes of the discriminator, then epochs over real text."), Between(0)
+        int, Option("Cycles of pre-training: updates of the discriminator, then epochs over real text."), Between(0)
     ] = 10
-    epochs: Annotated[int, Option("Epochs over real text in each cycle before the rounds."), Between(0)] = 8
+    epochs: Annotated[int, Option("Epochs over real text in each cycle of pre-training."), Between(0)] = 8
     rounds: Annotated[int, Option("Adversarial rounds."), Between(0)] = 800
     # which prevents collapse
     mle_every: Annotated[int, Option("An epoch over real text after every N rounds."), Between(1)] = 15
@@ -66,7 +66,7 @@ class LeakGanRecipe:
     roll_outs: RollOuts = 4
     rescaling: Annotated[float, Option("How steeply a reward rises with its rank in the batch."), Above(0)] = 12.0
     pretraining_refreshes: Annotated[
-        int, DiscriminatorOption("Refreshes of the discriminator in each cycle."), Between(0)
+        int, DiscriminatorOption("Updates of the discriminator in each cycle."), Between(0)
     ] = 5
     refreshes: Refreshes = 5
     discriminator_epochs: Epochs = 3
@@ -74,7 +74,7 @@ class LeakGanRecipe:
     discriminator_learning_rate: LearningRate = 1e-4
     # twice the L2 penalty
     discriminator_penalty: Annotated[
-        float, DiscriminatorOption("Weight of the squares of its output layer."), Between(0)
+        float, DiscriminatorOption("L2 weight of the discriminator's output layer."), Between(0)
     ] = 0.2
 
     def __post_init__(self) -> None:

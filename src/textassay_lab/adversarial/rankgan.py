@@ -27,9 +27,11 @@ class RankGanRecipe(SeqGanRecipe):
         "leave-one-out"
     )
     # drawn anew for each batch
-    references: Annotated[int, DiscriminatorOption("Real sentences that likeness is measured to."), Between(1)] = 16
+    references: Annotated[
+        int, DiscriminatorOption("Number of real sentences that similarity is measured to."), Between(1)
+    ] = 16
     # inverse temperature of the similarity in a rank
-    gamma: Annotated[float, DiscriminatorOption("How much likeness counts in a rank."), Above(0)] = 1.0
+    gamma: Annotated[float, DiscriminatorOption("Weight of similarity in a rank."), Above(0)] = 1.0
 
 
 def _like_seqgan(preset: str, **changes: Any) -> tuple[Mapping[str, Any], RankGanRecipe]:

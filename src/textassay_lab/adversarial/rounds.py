@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Tensors = Mapping[str, "Tensor"]
 
-_ADVICE = "lower learning rates, fewer rounds or, where there is one, a longer pre-training may help"
+_ADVICE = "lower learning rates, fewer rounds or longer pre-training may help"
 
 
 @dataclass(frozen=True)
@@ -302,19 +302,19 @@ class _Loop:
         changed = [name for name, value in self.settings.items() if document.get(name) != value]
         if changed:
             raise InputError(
-                f"the checkpoint {path} was made with another {' and '.join(changed)}: "
-                "delete it to begin anew, or use another folder"
+                f"the checkpoint {path} was made with another {' and '.join(changed)}: delete it to start again, or "
+                "use another folder"
             )
         n_rounds = sum(phase.n_rounds for phase in self.phases)
         if len(document["rounds"]) > n_rounds:
             raise InputError(
                 f"the checkpoint {path} has {len(document['rounds'])} rounds, more than the {n_rounds} of this run: "
-                "set more rounds, or delete it to begin anew"
+                "set more rounds, or delete it to start again"
             )
         if document["threads"] != torch.get_num_threads():
             warnings.warn(
-                f"the checkpoint {path} was made with {document['threads']} threads, now there are "
-                f"{torch.get_num_threads()}: the last bits of the weights may differ from those of an unbroken run",
+                f"the checkpoint {path} was made with {document['threads']} threads, but this run has "
+                f"{torch.get_num_threads()}: the last bits of the weights may differ from an uninterrupted run",
                 stacklevel=3,
             )
         parts = {part: part_of(tensors, part) for part in ("now", "best")}

@@ -22,10 +22,10 @@ class TiedLstmSettings(LstmSettings):
 
     width: Annotated[int, Option("Hidden dimension."), Between(1)] = 128
     _: KW_ONLY
-    embedding_width: Annotated[int, Option("Embedding dimension that is learnt."), Between(1)] = 64
+    embedding_width: Annotated[int, Option("Learnt embedding dimension."), Between(1)] = 64
     fixed_width: Annotated[
         int,
-        Option("Embedding dimension that is not learnt; that of --vectors where they are given."),
+        Option("Fixed embedding dimension; that of --vectors if they are given."),
         Between(0),
     ] = 0
 
@@ -38,19 +38,19 @@ class ScratchGanRecipe:
     iterations: Iterations = 1000
     batch_size: BatchSize = 512
     learning_rate: Annotated[float, Option("Learning rate of the generator."), Above(0)] = 9.59e-5
-    discount: Annotated[float, Option("Discount of the reward for each step in between."), Share(whole=True)] = 0.23
-    baseline_decay: Annotated[float, Option("Share of the old baseline of rewards in the new one."), Share()] = 0.08
+    discount: Annotated[float, Option("Discount factor of the reward per step."), Share(whole=True)] = 0.23
+    baseline_decay: Annotated[float, Option("Decay of the moving average of rewards used as baseline."), Share()] = 0.08
     beta1: Beta1 = 0.5
     beta2: Beta2 = 0.999
     validation_samples: ValidationSamples = 10_000
     discriminator_learning_rate: LearningRate = 9.38e-3
     discriminator_embedding_width: Annotated[
-        int, DiscriminatorOption("Embedding dimension of the discriminator that is learnt."), Between(1)
+        int, DiscriminatorOption("Learnt embedding dimension of the discriminator."), Between(1)
     ] = 64
     discriminator_width: Annotated[int, DiscriminatorOption("Hidden dimension of the discriminator."), Between(1)] = 512
     discriminator_dropout: Annotated[float, DiscriminatorOption("Dropout of the discriminator."), Share()] = 0.1
     discriminator_penalty: Annotated[
-        float, DiscriminatorOption("Weight of the squares of its weights."), Between(0)
+        float, DiscriminatorOption("L2 weight of the discriminator's weights."), Between(0)
     ] = 1e-6
 
     def __post_init__(self) -> None:

@@ -26,17 +26,17 @@ FILTERS: Mapping[int, int] = MappingProxyType(
 
 Filters = Annotated[
     Mapping[int, int],
-    DiscriminatorOption("Filters of the discriminator: widths and counts, such as 1:50,2:50."),
+    DiscriminatorOption("Filters of the discriminator: widths and numbers, such as 1:50,2:50."),
 ]
-Negatives = Annotated[int, DiscriminatorOption("Sentences drawn for a refresh."), Between(1)]
-Refreshes = Annotated[int, DiscriminatorOption("Refreshes of the discriminator in a round."), Between(0)]
+Negatives = Annotated[int, DiscriminatorOption("Sentences drawn for an update."), Between(1)]
+Refreshes = Annotated[int, DiscriminatorOption("Updates of the discriminator in a round."), Between(0)]
 # of a refresh: over its drawn sentences, and as many real ones
-Epochs = Annotated[int, DiscriminatorOption("Passes over the sentences of a refresh."), Between(1)]
+Epochs = Annotated[int, DiscriminatorOption("Epochs over the sentences of an update."), Between(1)]
 # half of the discriminator's are real
-BatchSize = Annotated[int, Option("Sentences of a step, and of a batch of the discriminator."), Between(2)]
+BatchSize = Annotated[int, Option("Batch size of a step and of the discriminator."), Between(2)]
 LearningRate = Annotated[float, DiscriminatorOption("Learning rate of the discriminator."), Above(0)]
 RollOuts = Annotated[int, Option("Roll-outs after each action."), Between(1)]
-ValidationSamples = Annotated[int, Option("Sentences drawn to ask an oracle about."), Between(1)]
+ValidationSamples = Annotated[int, Option("Sentences drawn for the oracle's likelihood."), Between(1)]
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class SeqGanRecipe:
     roll_outs: RollOuts = 16
     # of the moving average over rounds
     roll_out_averaging: Annotated[
-        float, Option("Share of the roll-out policy that stays after a round; 0: it is the generator."), Share()
+        float, Option("Share of the old roll-out policy kept after a round; 0: use the generator itself."), Share()
     ] = 0.8
-    discount: Annotated[float, Option("Discount of the reward for each action in between."), Above(0, 1)] = 1.0
+    discount: Annotated[float, Option("Discount factor of the reward per action."), Above(0, 1)] = 1.0
     # of the rewards: none, or the mean over the other sentences of the step at the same position
     baseline: Annotated[Literal["none", "leave-one-out"], Option("Subtracted from rewards: none or leave-one-out.")] = (
         "none"
     )
     validation_samples: ValidationSamples = 10_000
     pretraining_rounds: Annotated[
-        int, DiscriminatorOption("Refreshes of the discriminator before the rounds."), Between(0)
+        int, DiscriminatorOption("Updates of the discriminator before the rounds."), Between(0)
     ] = 50
     refreshes: Refreshes = 5
     discriminator_epochs: Epochs = 3
@@ -155,7 +155,7 @@ class SeqGan(Adversarial):
         """Return whether roll-outs may be slow."""
         longest = int(train.lengths.max())
         slow = (
-            f"a sentence has {longest} tokens: roll-outs may be as long, and slow; --max-tokens N leaves "
-            "longer ones out, and --window T reads running text"
+            f"a sentence has {longest} tokens, which makes roll-outs slow: use --max-tokens N to leave out longer "
+            "sentences, or --window T for running text"
         )
         return slow if longest > _LONG else None

@@ -27,12 +27,12 @@ class NoiseGruSettings(Settings):
 
     width: Annotated[
         int,
-        Option("Embedding and hidden dimension, and that of the noise; of the critic, too, without --critic-width."),
+        Option("Embedding, hidden and noise dimension; also of the critic, unless --critic-width is given."),
         Between(1),
     ] = 64
     _: KW_ONLY
     noise: Annotated[float, Option("Standard deviation of the noise."), Above(0)] = 10.0
-    feeds: Annotated[Feeds, Option("What a step reads when it draws: argmax (the chosen token) or distribution.")] = (
+    feeds: Annotated[Feeds, Option("Input of each sampling step: argmax (the chosen token) or distribution.")] = (
         "argmax"
     )
     length: Annotated[int, Between(1, MAX_WINDOW)] = 32
@@ -67,17 +67,17 @@ class WganRecipe:
     iterations: Annotated[int, Option("Iterations of a round."), Between(1)] = 15
     critic_updates: Annotated[int, Option("Updates of the critic in an iteration."), Between(1)] = 10
     generator_updates: Annotated[int, Option("Updates of the generator in an iteration."), Between(1)] = 50
-    batch_size: Annotated[int, Option("Windows of a side in an update."), Between(1)] = 64
-    learning_rate: Annotated[float, Option("Learning rate of both sides."), Above(0)] = 1e-4
+    batch_size: Annotated[int, Option("Windows of each side in an update."), Between(1)] = 64
+    learning_rate: Annotated[float, Option("Learning rate of generator and critic."), Above(0)] = 1e-4
     beta1: Beta1 = 0.5
     beta2: Beta2 = 0.9
     critic_width: Annotated[int, Option("Embedding and hidden dimension of the critic."), Between(1)] = 512
     gradient_penalty: Annotated[float, Option("Weight of the gradient penalty."), Between(0)] = 10.0
-    teacher_helping: Annotated[bool, Option("The generator reads real tokens; only the last of a row is its own.")] = (
-        True
-    )
+    teacher_helping: Annotated[
+        bool, Option("Teacher helping: the generator reads real tokens, and draws only the last token of a row.")
+    ] = True
     variable_length: Annotated[
-        bool, Option("Rows have 1 to as many tokens as the curriculum allows; else that many.")
+        bool, Option("Vary row length from 1 to the curriculum's maximum; otherwise use the maximum.")
     ] = True
 
     def __post_init__(self) -> None:
@@ -142,5 +142,5 @@ class Wgan(Adversarial):
         """Return how many texts are cut."""
         length = self.plan[1].length
         n_long = int((train.lengths > length).sum()) if self.length is None else 0
-        cut = f"{n_long} sentences have more than {length} tokens: only what they begin with is learnt"
+        cut = f"{n_long} sentences have more than {length} tokens: only their beginning is learnt"
         return cut if n_long else None

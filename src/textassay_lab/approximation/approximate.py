@@ -66,7 +66,7 @@ def approximate(
     elif isinstance(text, Corpus):
         opened = TextGenerator.of(generator, TextForm(resolve_tokenizer(text.tokenizer), text.vocabulary))
     else:
-        raise OptionError("a generator of your own needs its text as a Corpus over its vocabulary")
+        raise OptionError("a custom generator needs its text as a Corpus over its vocabulary")
     corpus = text if isinstance(text, Corpus) and opened.form.vocabulary is text.vocabulary else opened.corpus(text)
     if window is not None and len(corpus) > 1:
         corpus = opened.corpus([" ".join(corpus)])

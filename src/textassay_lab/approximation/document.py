@@ -24,7 +24,7 @@ from textassay_lab.generator.text_likelihood import Quantity
 _MODE_WORDS = {
     "multinomial": "counts of draws from the softmax",
     "onehot": "one-hot average of its own draws",
-    "soft": "average of its distributions, a noise vector each",
+    "soft": "average of its distributions, one per noise vector",
     "exact": "the softmax, nothing drawn",
 }
 _FEW = 10
@@ -74,10 +74,10 @@ def rules_figure(rules: Mapping[str, RuleCurve]) -> Figure:
         tuple(series),
         Axis("draws a position, N", scale="log10", ticks=ticks),
         Axis("largest difference of a share", scale="log10"),
-        references=(Reference(first.gamma, "y", f"{first.gamma:g}, which the rule asks for", dashed=True),),
+        references=(Reference(first.gamma, "y", f"{first.gamma:g}, which the rule requires", dashed=True),),
         size=(4.6, 2.7),
     )
-    caption = "The stopping rule sees the change over the last draws, not the true error, which falls more slowly."
+    caption = "The stopping rule measures the change over the last draws, not the true error, which falls more slowly."
     return Figure("stopping-rule", plot, caption)
 
 
@@ -100,8 +100,8 @@ def _never_drawn(approximation: Approximation) -> Iterator[str]:
     """Yield what to know where so many tokens were never drawn that the floor decides the approximate value."""
     if approximation.mode != "exact" and approximation.zero_share > _MOST_NEVER:
         yield (
-            f"{_percent(approximation.zero_share)} of tokens were never drawn and cost the floor, which decides the "
-            "approximate value: take more draws."
+            f"{_percent(approximation.zero_share)} of tokens were never drawn and cost the floor, which dominates "
+            "the approximate value: use more draws."
         )
 
 
@@ -203,7 +203,7 @@ def _bits_figure(approximation: Approximation) -> Figure:
 def _rule(approximation: Approximation, rule: RuleCurve) -> Iterator[str]:
     """Yield the sentences on the stopping rule."""
     where = f"alpha {rule.alpha}, {counted(rule.n_rows, 'row')} with {counted(rule.n_positions, 'position')}"
-    asks = f"The rule ({where}) asks for a change below {rule.gamma:g}"
+    asks = f"The rule ({where}) requires a change below {rule.gamma:g}"
     if rule.stops_at is None:
         yield f"{asks}, which {count(rule.sizes[-1])} draws do not reach."
     else:
@@ -212,12 +212,12 @@ def _rule(approximation: Approximation, rule: RuleCurve) -> Iterator[str]:
     if rule.errors is not None:
         at = len(rule.sizes) - 1 if rule.stops_at is None else rule.sizes.index(rule.stops_at)
         yield (
-            f"The true error is {number(rule.errors[at], 4)} at N = {count(rule.sizes[at])} "
-            f"(slope {number(rule.error_slope, 2)}), which the rule does not see."
+            f"The true error is {number(rule.errors[at], 4)} at N = {count(rule.sizes[at])} (slope "
+            f"{number(rule.error_slope, 2)}), which the rule does not detect."
         )
     yield (
-        f"So that no share of {count(approximation.n_types)} types is off by {GAMMA:g} with probability "
-        f"{1 - EPSILON:g}, Hoeffding's bound asks for N = {count(approximation.bound)}."
+        f"To bound the error of every share of {count(approximation.n_types)} types by {GAMMA:g} with probability "
+        f"{1 - EPSILON:g}, Hoeffding's bound requires N = {count(approximation.bound)}."
     )
 
 
@@ -226,19 +226,19 @@ def _notes(approximation: Approximation) -> Iterator[str]:
         yield "The approximate value is too high on average; the corrected one is right to second order in 1/N."
     elif approximation.mode != "exact":
         yield (
-            "On average the truth lies between the corrected value, too low where tokens are rarer than 1/N, and the "
-            "approximate one, too high everywhere."
+            "On average the truth lies between the corrected value (too low for tokens rarer than 1/N) and the "
+            "approximate value (too high)."
         )
     if approximation.gap is not None:
-        yield "The expected difference is that of approximate and exact over all draws there could have been."
+        yield "The expected difference between approximate and exact is over all possible draws."
         yield "The second-order bias is (1 - p) / (2 N p ln 2) bits, right only where no token is rarer than about 1/N."
     elif 0 < approximation.zero_share * approximation.n_tokens < _FEW:
         yield f"Fewer than {_FEW} tokens were never drawn: what they add to the approximate value is chance."
     yield "The intervals are over stretches of the text; the generator is fixed."
     if approximation.window is not None:
-        yield "Compare only with values of the same window: the first tokens of a short one are hard to guess."
+        yield "Compare only values of the same window: the first tokens of a short window are hard to predict."
     if approximation.unknown_share > 0:
         yield (
-            "Unknown tokens are scored as <unk>: they cost little where the generator learnt <unk>, the floor where it "
+            "Unknown tokens are scored as <unk>: they cost little if the generator learnt <unk>, and the floor if it "
             "never draws it."
         )

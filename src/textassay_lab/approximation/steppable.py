@@ -181,7 +181,7 @@ def as_window_stepper(generator: object) -> WindowStepper:
         return generator
     if not _steps(generator):
         name = getattr(generator, "name", type(generator).__name__)
-        raise InputError(f"a generator needs step, step_after or token_log_probs, and {name} has none of them")
+        raise InputError(f"a generator needs step, step_after or token_log_probs, but {name} has none of them")
     return _Stepped(generator)
 
 

@@ -28,15 +28,18 @@ class Approximate(Files, Computing):
         str, Argument(metavar="GENERATOR", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")
     ]
     text: Annotated[
-        str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
+        str,
+        Argument(metavar="FILE", help="Text to score, which the generator was not trained on; '-' is standard input."),
     ]
     n_samples: Annotated[int, option("Draws per position, at least 20.", "N", names=("--samples", "-n"))] = 2000
     window: Annotated[
-        int | None, option("Read FILE as running text, in windows of T tokens; else line by line.", "T"), Between(1)
+        int | None,
+        option("Read FILE as running text, in windows of T tokens; otherwise line by line.", "T"),
+        Between(1),
     ] = None
     context: Annotated[int, option("Tokens before each window that are read but not scored.", "C"), Between(0)] = 0
     mode: Annotated[
-        str | None, option("multinomial (where there is a softmax), onehot (else), soft or exact.", "M")
+        str | None, option("multinomial (default with a softmax), onehot (default otherwise), soft or exact.", "M")
     ] = None
     floor: Annotated[float, option("Probability of a token that was never drawn, at most 1/N.", "P")] = 1e-20
     rule: Annotated[
@@ -45,7 +48,9 @@ class Approximate(Files, Computing):
     seed: Seed = 0
     precision: Precision = "float32"
     level: Level = 0.95
-    out: Annotated[Path | None, option("Write results and figures here; run again, it resumes.", "DIR")] = None
+    out: Annotated[
+        Path | None, option("Write results and figures here; the same command resumes an interrupted run.", "DIR")
+    ] = None
     json: Json = False
 
     def run(self) -> int:
@@ -89,7 +94,7 @@ class Approximate(Files, Computing):
         check_samples(self.n_samples, name="--samples")
         check_floor(self.floor, self.n_samples, name="--floor")
         if self.context and self.window is None:
-            raise OptionError("--context is for windows of running text: add --window T")
+            raise OptionError("--context needs windows of running text: add --window T")
         if self.out is not None:
             check_writable(self.out)
 

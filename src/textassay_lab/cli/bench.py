@@ -30,7 +30,7 @@ Files = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Bench(Tokens, Unseeded, Clustered, Output):
-    """Measure how much of a known discrepancy dd and other metrics find, and whether they are honest."""
+    """Measure how much of a known discrepancy dd and other metrics detect, and whether their intervals hold."""
 
     files: Files = None
     sentences: Annotated[
@@ -43,7 +43,9 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     ] = None
     n_fit_real: Annotated[
         int,
-        option("More real sentences, for dd to learn from, not to be tested on.", "N", names=("--fit-real",)),
+        option(
+            "More real sentences to train dd's classifiers on; nothing is tested on them.", "N", names=("--fit-real",)
+        ),
         Between(0),
     ] = 0
     n_answers: Annotated[
@@ -54,12 +56,13 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         option("Sentences a side for the truth: 50000, fluent worlds 1000 by default.", "N", names=("--truth",)),
         Between(2),
     ] = None
-    seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
+    seeds: Annotated[str, option("Seeds, such as 100-104; below 100 for development.", "LIST")] = "100"
     estimators: Annotated[
-        str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
+        str, option("plain, quick, default, max, logistic or any metric; +log-probs or +train may follow.", "LIST")
     ] = "plain,quick,default"
     worlds: Annotated[
-        str | None, option("Such as growth-4,fluent; by default all but learnt, answers, fluent, lstm, gpt2.", "LIST")
+        str | None,
+        option("Worlds, such as growth-4,fluent; by default all but learnt, answers, fluent, lstm, gpt2.", "LIST"),
     ] = None
     prior: Prior = None
     level: Level = 0.95
@@ -82,7 +85,7 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         parse_estimators(estimators, level=self.level, prior=self.prior)  # raises before anything is read
         worlds = None if self.worlds is None else split_names(self.worlds)
         if worlds == []:
-            raise OptionError("--worlds is empty: name a world or more, or leave the option out")
+            raise OptionError("--worlds is empty: name at least one world, or leave the option out")
         names, _ = matching_worlds(worlds)
         fluent_pairs([name for name in names if name in FLUENT_NAMES])
         texts = {name: self.read_file(source).texts for name, source in files.items()}
@@ -126,5 +129,5 @@ def parse_seeds(text: str) -> list[int]:
         ranges.append(range(first, last + 1))
     n_seeds = sum(each.stop - each.start for each in ranges)
     if n_seeds > MAX_SEEDS:
-        raise OptionError(f"--seeds names {n_seeds:,} seeds, each a bench of its own: at most {MAX_SEEDS:,}")
+        raise OptionError(f"--seeds names {n_seeds:,} seeds, each of which is a full benchmark: at most {MAX_SEEDS:,}")
     return list(dict.fromkeys(chain.from_iterable(ranges)))

@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
 
 HUMAN = Places(
     "human",
-    "Let people judge texts: build a study, run it, bring results in, analyse them.",
+    "Let people judge texts: build a study, run it, import results, analyse them.",
     {
         "build": "textassay_lab.cli.human_study:Build",
         "next-word": "textassay_lab.cli.human_next_word:NextWord",
@@ -74,7 +74,7 @@ STUDIES: Mapping[str, str] = {
 TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train")
 STUDY = Group(
     "study",
-    "Repeat the experiments of a paper on your text, and set its numbers beside yours.",
+    "Repeat the experiments of a paper on your text, and compare its numbers with yours.",
     "study",
     {**STUDIES, "list": "List the studies and scales."},
     "textassay_lab.cli.study",

@@ -17,15 +17,13 @@ from textassay.errors import InputError, OptionError
 
 @dataclass(frozen=True, kw_only=True)
 class Contexts(Files):
-    """Make the table of contexts for c2s, gc2s and att2seq: label, class of length, first content word."""
+    """Make the table of contexts for c2s, gc2s and att2seq: label, length class, first content word."""
 
     text: Annotated[str, Argument(metavar="FILE", help="Sentences, tokens separated by spaces.")]
     labels: Annotated[str, option("The label of each sentence, such as its sentiment, in the same order.", "FILE")]
     label_column: Annotated[str | None, option("Column of --labels, where it is a table.", "C")] = None
-    bounds: Annotated[str, option("Longest sentences, in tokens, of all classes of length but the last.", "N,N")] = (
-        "6,9,12"
-    )
-    out: Annotated[Path | None, option("Where the table goes; standard output by default.", "TABLE")] = None
+    bounds: Annotated[str, option("Upper limits, in tokens, of all length classes but the last.", "N,N")] = "6,9,12"
+    out: Annotated[Path | None, option("File for the table; standard output by default.", "TABLE")] = None
     quiet: Quiet = False
     config: Config = None
 
@@ -39,7 +37,7 @@ class Contexts(Files):
             check_writable(self.out.parent)
         bounds = self._bounds()
         if self.text == self.labels == STANDARD_INPUT:
-            raise OptionError("standard input is one file: name another one with --labels")
+            raise OptionError("standard input can be read only once: give a file for --labels")
         sentences = read_texts(self.text, column=self.column).texts
         labels = read_texts(self.labels, column=self.label_column).texts
         if len(labels) != len(sentences):

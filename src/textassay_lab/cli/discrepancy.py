@@ -19,7 +19,7 @@ _MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
 @dataclass(frozen=True, kw_only=True)
 class Discrepancy(Computing):
-    """Measure how far apart two models are by their own probabilities, without classifier or real text."""
+    """Measure the discrepancy of two models from their own probabilities, without classifier or real text."""
 
     model_p: Annotated[str, Argument(metavar="MODEL_P", help=_MODEL)]
     model_q: Annotated[str, Argument(metavar="MODEL_Q", help="The other one.")]

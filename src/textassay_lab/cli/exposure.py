@@ -19,19 +19,23 @@ class Exposure(Files, Computing):
     """Measure exposure bias: how much worse a language model continues its own words than real ones."""
 
     model: Model
-    real: Annotated[str, option("Real text the model never saw; '-' is standard input.", "FILE")]
+    real: Annotated[str, option("Real text that the model was not trained on; '-' is standard input.", "FILE")]
     lengths: Annotated[
-        str | None, option("Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default.", "LIST")
+        str | None, option("Prefix lengths in tokens, such as 5,10,15; by default as the text allows.", "LIST")
     ] = None
     oracle: Annotated[
-        str | None, option("Model that stands for the data: EB-C takes its next-word probabilities as true.", "MODEL")
+        str | None, option("Oracle that stands for the data: EB-C takes its next-word probabilities as true.", "MODEL")
     ] = None
     prefixes: Annotated[
         str, option("Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share).", "LIST")
     ] = "data,model,shuffled"
     n_samples: Annotated[
         int,
-        option("Continuations in a run, at most for half of the text; for EB-C, sequences.", "N", names=("--samples",)),
+        option(
+            "Continuations per run, at most for half of the text; for EB-C, sequences per run.",
+            "N",
+            names=("--samples",),
+        ),
         Between(1),
     ] = 10_000
     runs: Annotated[
@@ -39,16 +43,18 @@ class Exposure(Files, Computing):
     ] = None
     sentence_length: Annotated[
         int | None,
-        option("Tokens of all sentences; by default what half of them have, or 50; others are left out.", "L"),
+        option(
+            "Length of sentences in tokens; shorter ones are left out. Default: the median length, at most 50.", "L"
+        ),
         Between(4),
     ] = None
-    blocks: Annotated[
-        bool, option("The file is running text: cut it into blocks of L tokens.", names=("--blocks",))
-    ] = False
+    blocks: Annotated[bool, option("Treat the file as running text, in blocks of L tokens.", names=("--blocks",))] = (
+        False
+    )
     distances: Annotated[str, option("Distances for EB-C: tv, js, greedy, kl.", "LIST")] = "tv,js,greedy"
     ends: Annotated[str, option("excluded: no sentence ends; absorbing: the end is a word.", "HOW")] = "excluded"
     n_shown: Annotated[
-        int, option("Example sentences to show for each kind of prefix.", "N", names=("--show",)), Between(0)
+        int, option("Number of example sentences to show for each kind of prefix.", "N", names=("--show",)), Between(0)
     ] = 3
     level: Level = 0.95
     seed: Seed = 0
@@ -101,7 +107,7 @@ class Exposure(Files, Computing):
             parse_kind(kind)
         others = tuple(kind for kind in kinds if kind != _DATA)
         if not others:
-            raise OptionError("--prefixes names nothing to compare those of the data with: add model")
+            raise OptionError("--prefixes gives nothing to compare prefixes of the data with: add model")
         distances = _listed("--distances", self.distances)
         for name in distances:
             if name not in DISTANCES:

@@ -21,21 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Analyse(Printing):
-    """Say how well people told real from generated text, and how far they agreed."""
+    """Measure how well people distinguished real from generated text, and how far they agreed."""
 
     file: Annotated[
         Path, Argument(metavar="FILE", help="Results of Mechanical Turk or Label Studio, a long CSV, or a STUDY.")
     ]
     ties: Annotated[str, option("Count tied texts as fake or real, or drop them.", "RULE")] = "fake"
-    votes: Annotated[str | None, option("Texts with N votes, or all; the most common number by default.", "N")] = None
+    votes: Annotated[str | None, option("Use texts with N votes, or all; the most common number by default.", "N")] = (
+        None
+    )
     level: Level = 0.95
-    texts: Annotated[int, option("Texts to list of each kind.", "K")] = 4
-    min_seconds: Annotated[float, option("Raters who take less for a text are suspicious.", "S")] = 2.0
-    exclude: Annotated[list[str] | None, option("Leave a rater out; may be repeated.", "RATER")] = None
+    texts: Annotated[int, option("Number of texts to list of each kind.", "K")] = 4
+    min_seconds: Annotated[float, option("Flag raters who take less time per text.", "S")] = 2.0
+    exclude: Annotated[list[str] | None, option("Exclude a rater; may be repeated.", "RATER")] = None
     reasons: Annotated[Path | None, option("Keywords by which comments are coded, as YAML.", "FILE")] = None
     database: Database = None
     seed: Seed = 0
-    out: Annotated[Path | None, option("Where files and figures go.", "DIR")] = None
+    out: Annotated[Path | None, option("Folder for files and figures.", "DIR")] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
@@ -77,7 +79,7 @@ class Analyse(Printing):
             return judgements
         kept = judgements.without(self.exclude)
         if not len(kept):
-            raise OptionError("--exclude leaves no judgement to analyse")
+            raise OptionError("--exclude removes all judgements: exclude fewer raters")
         n_left_out = len(judgements) - len(kept)
         names = ", ".join(dict.fromkeys(self.exclude))
         note = f"left out: {n_left_out} judgements of raters named by --exclude: {names}"

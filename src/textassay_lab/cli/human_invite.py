@@ -21,7 +21,7 @@ class Invite:
 
     study: StudyFolder
     number: Annotated[int, option("How many links.", "N"), Between(1, 100000)] = 1
-    address: Annotated[str, option("Where participants reach the study.", "URL")] = "http://127.0.0.1:8000"
+    address: Annotated[str, option("Address at which participants reach the study.", "URL")] = "http://127.0.0.1:8000"
     out: Annotated[Path | None, option("Write the links there instead of printing them.", "FILE")] = None
     database: Database = None
 
@@ -64,6 +64,6 @@ def _write_new(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise OutputError(f"{path} is there already, and may hold links: choose another --out") from None
+        raise OutputError(f"{path} exists and may contain links: choose another --out") from None
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another --out") from None

@@ -20,7 +20,7 @@ Model = Annotated[
     str | None,
     Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME.", show_default=False),
 ]
-Database = Annotated[str | None, option("Of the study's server, if it is not in STUDY.", "URL")]
+Database = Annotated[str | None, option("Database of the study's server, if it is not in STUDY.", "URL")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,14 @@ class NextWord(Files, Printing):
     """Make a study of the next-word task: people choose among a model's most probable next words."""
 
     model: Model = None
-    real: Annotated[str | None, option("Real text the model never saw.", "FILE")] = None
-    source: Annotated[str | None, option("Of a model that translates: what line k of --real translates.", "FILE")] = (
-        None
-    )
-    length: Annotated[int, option("Tokens of a prefix.", "N"), Between(1)] = 10
-    pages: Annotated[int, option("Pages; half of the items of each are of either side.", "N"), Between(1)] = 20
+    real: Annotated[str | None, option("Real text that the model was not trained on.", "FILE")] = None
+    source: Annotated[
+        str | None, option("For a model that translates: source texts; line k of --real translates line k.", "FILE")
+    ] = None
+    length: Annotated[int, option("Length of a prefix in tokens.", "N"), Between(1)] = 10
+    pages: Annotated[
+        int, option("Number of pages; on each page, half of the items are from each side.", "N"), Between(1)
+    ] = 20
     page_size: Annotated[int, option("Prefixes on a page; even.", "N"), Between(2)] = 10
     prefixes: Annotated[Path | None, option("Prefixes and candidates instead of a model.", "FILE.jsonl")] = None
     judgements: PerPage = 1
@@ -71,14 +73,14 @@ class NextWord(Files, Printing):
 
         if self.prefixes is not None:
             if (self.model, self.real, self.source) != (None,) * 3:
-                raise OptionError("--prefixes takes the place of MODEL, --real and --source: give one or the other")
+                raise OptionError("--prefixes replaces MODEL, --real and --source: give one or the other")
             return read_prefixes(self.prefixes)
         if self.model is None or self.real is None:
             raise OptionError("give MODEL and --real FILE, or --prefixes FILE.jsonl")
         opened = open_model(self.model)
         model, n = opened.model, self.pages * self.page_size // 2
         if (getattr(model, "kind", None) == "translation") == (self.source is None):
-            raise OptionError(f"--source FILE belongs to models that translate, and only to these: {model.name}")
+            raise OptionError(f"--source FILE is required for models that translate, and only for these: {model.name}")
         real = read_texts(self.real, column=self.column)
         if self.source is None:
             drawn = draw_prefixes(model, opened.form.corpus(real), length=self.length, n=n, seed=self.seed)

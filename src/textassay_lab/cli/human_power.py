@@ -17,24 +17,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Output):
-    """Say how many texts and judges a study needs, before anyone is asked."""
+    """Compute how many texts and judges a study needs, before it runs."""
 
     accuracy: Annotated[float, option("Share of a generator's texts judged correctly.", "P")] = 0.6
-    other: Annotated[float | None, option("That of another generator, to tell them apart.", "P")] = None
+    other: Annotated[float | None, option("The same share for another generator, to separate the two.", "P")] = None
     judges: Annotated[
         list[int] | None, option("Judges of each text; may be repeated. [default: 1, 3, 5]", "K"), Between(1)
     ] = None
-    texts: Annotated[int | None, option("Also print the power of N texts of a generator.", "N")] = None
+    texts: Annotated[int | None, option("Also print the power with N texts per generator.", "N")] = None
     text_correlation: Annotated[
-        float | None, option("Between judgements of one text; 0 or the pilot's by default.", "R")
+        float | None, option("Correlation between judgements of one text; 0 or the pilot's value by default.", "R")
     ] = None
     rater_correlation: Annotated[
-        float | None, option("Between judgements by one rater; 0 or the pilot's by default.", "R")
+        float | None, option("Correlation between judgements by one rater; 0 or the pilot's value by default.", "R")
     ] = None
     texts_per_rater: Annotated[
-        float | None, option("Texts of a generator that a rater judges; 1 or the pilot's.", "M")
+        float | None, option("Texts per generator that a rater judges; 1 or the pilot's value by default.", "M")
     ] = None
-    pilot: Annotated[Path | None, option("Judgements of another study, for the correlations.", "FILE")] = None
+    pilot: Annotated[Path | None, option("Judgements of another study, from which correlations are taken.", "FILE")] = (
+        None
+    )
     level: Level = 0.95
     power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
 

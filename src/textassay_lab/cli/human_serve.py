@@ -24,30 +24,30 @@ class Serve:
     """Run the study as a web page."""
 
     study: StudyFolder
-    host: Annotated[str, option("Address to listen on; 0.0.0.0 is every one.")] = "127.0.0.1"
-    port: Annotated[int, option("Port to listen on; 0 takes a free one."), Between(0, 65535)] = 8000
+    host: Annotated[str, option("Address to listen on; 0.0.0.0 means all addresses.")] = "127.0.0.1"
+    port: Annotated[int, option("Port to listen on; 0 chooses a free one."), Between(0, 65535)] = 8000
     database: Database = None
     owner_token_file: Annotated[
         Path | None, option("Write the owner's token there instead of printing it.", "FILE")
     ] = None
     new_owner_token: Annotated[bool, option("Replace the owner's token.", names=("--new-owner-token",))] = False
-    pages_per_participant: Annotated[int, option("Pages that one participant may judge.", "N"), Between(1)] = 1
-    time_limit: Annotated[float, option("Without an answer, until a page goes to another participant.", "MINUTES")] = (
-        60.0
-    )
+    pages_per_participant: Annotated[int, option("Most pages per participant.", "N"), Between(1)] = 1
+    time_limit: Annotated[
+        float, option("Minutes without an answer before a page goes to another participant.", "MINUTES")
+    ] = 60.0
     first_answer_limit: Annotated[
-        float, option("Without a first answer, until a page goes to another participant.", "MINUTES")
+        float, option("Minutes without a first answer before a page goes to another participant.", "MINUTES")
     ] = 10.0
     per_address: Annotated[
         int | None,
-        option("Unfinished participants of one address; 0: no limit. Half of all places by default, 5 to 50.", "N"),
+        option("Most unfinished participants per address; 0: no limit. Half of all places by default, 5 to 50.", "N"),
         Between(0),
     ] = None
     invite_only: Annotated[
         bool, option("Only for people with a link from 'human invite'.", names=("--invite-only",))
     ] = False
     trust_proxy: Annotated[
-        list[str] | None, option("A proxy that says where requests come from; may be repeated.", "ADDRESS")
+        list[str] | None, option("Trusted proxy that forwards client addresses; may be repeated.", "ADDRESS")
     ] = None
 
     def run(self) -> int:
@@ -96,7 +96,7 @@ class Serve:
             n_pages, judges = progress["n_pages"], study.judgements_per_page
             size = f"{n_pages} page{'s' * (n_pages != 1)}, {judges} judge{'s' * (judges != 1)} each"
             print(f"study         {study.title}")
-            print(f"pages         {size}; {progress['n_done']} of {progress['n_places']} submissions are in")
+            print(f"pages         {size}; {progress['n_done']} of {progress['n_places']} submissions received")
             if self.invite_only:
                 print(f"participants  by invitation: textassay human invite {shlex.quote(str(self.study))} makes links")
             else:
@@ -106,11 +106,11 @@ class Serve:
             print(f"owner         {address}/owner")
             if token:
                 print(f"owner's token {token}  (shown this once)")
-            print("Ctrl-C stops; every answer that was saved is kept", flush=True)
+            print("Ctrl-C stops the server; saved answers are kept", flush=True)
             logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
             with contextlib.suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run(sockets=[listener])
-        print("stopped; serve the study again to go on", flush=True)
+        print("stopped; serve the study again to continue", flush=True)
         return 0
 
     def _check(self) -> None:
@@ -137,9 +137,9 @@ class Serve:
             except (OSError, ValueError) as error:
                 raise InputError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from None
             if len(token) < 20:
-                raise InputError(f"{file} holds no token: at least 20 characters are needed")
+                raise InputError(f"{file} contains no token: at least 20 characters are needed")
             if known is not None and hash_token(token) != known:
-                raise InputError(f"{file} holds another token than this study's; --new-owner-token makes a new one")
+                raise InputError(f"{file} contains the token of another study; --new-owner-token makes a new one")
             return hash_token(token), ""
         if not wanted:
             assert known is not None

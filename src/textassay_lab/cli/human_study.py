@@ -22,31 +22,33 @@ if TYPE_CHECKING:
     from textassay_lab.human.submissions import Accepted
 
 StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
-NewStudy = Annotated[Path, option("The folder of the study.", "STUDY")]
+NewStudy = Annotated[Path, option("Folder of the study.", "STUDY")]
 PerPage = Annotated[int, option("People who judge each page.", "K", names=("--judgements",)), Between(1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build(Files, Printing):
-    """Make a study: pages of real and generated texts in random order, for people to tell apart."""
+    """Make a study: pages of real and generated texts in random order, for people to judge."""
 
     generators: Generators = None
     real: Annotated[str, option("Real text; '-' is standard input.", "FILE")]
     out: NewStudy
-    page_size: Annotated[int, option("Texts on a page.", "N")] = 20
-    real_per_page: Annotated[int | None, option("How many of them are real; half by default.", "N")] = None
-    per_generator: Annotated[int | None, option("Texts drawn of each generator; all by default.", "N")] = None
+    page_size: Annotated[int, option("Number of texts on a page.", "N")] = 20
+    real_per_page: Annotated[int | None, option("Number of real texts on a page; half by default.", "N")] = None
+    per_generator: Annotated[int | None, option("Number of texts sampled per generator; all by default.", "N")] = None
     judgements: PerPage = 5
     check: Annotated[str | None, option("Attention check; 'fake' is the right answer.", "TEXT")] = None
     no_check: Annotated[bool, option("No attention check.", names=("--no-check",))] = False
     mark_rare: Annotated[int | None, option("Show words seen fewer than N times as underscores.", "N"), Between(1)] = (
         None
     )
-    rare_from: Annotated[str | None, option("Where words are counted; the real text by default.", "FILE")] = None
-    title: Annotated[str, option("Title that participants read.", "TEXT")] = "Real or fake?"
-    instructions: Annotated[Path | None, option("What else they read; an empty line separates paragraphs.", "FILE")] = (
+    rare_from: Annotated[str | None, option("Text in which words are counted; the real text by default.", "FILE")] = (
         None
     )
+    title: Annotated[str, option("Title shown to participants.", "TEXT")] = "Real or fake?"
+    instructions: Annotated[
+        Path | None, option("Instructions for participants; an empty line separates paragraphs.", "FILE")
+    ] = None
     lowercase: Lowercase = False
     normalize: Normalize = False
     seed: Seed = 0
@@ -60,13 +62,13 @@ class Build(Files, Printing):
 
         generators = parse_generators(self.generators or [])
         if self.rare_from is not None and self.mark_rare is None:
-            raise OptionError("--rare-from says where words are counted: give --mark-rare N with it")
+            raise OptionError("--rare-from needs --mark-rare N: add it, or leave --rare-from out")
         if self.no_check and self.check is not None:
-            raise OptionError("--check and --no-check cannot go together")
+            raise OptionError("--check and --no-check cannot be combined: leave one of them out")
         if not self.title.strip():
-            raise OptionError("--title is empty: participants read it on top of every page")
+            raise OptionError("--title is empty: give the title that participants see on every page")
         if self.check is not None and not self.check.strip():
-            raise OptionError("--check is the text of the attention check, and empty: give --no-check for none")
+            raise OptionError("--check, the text of the attention check, is empty: use --no-check for none")
         check_no_study(self.out)
         check_sources(self.real, generators, {})
         real = self._prepared(self.real)
@@ -111,11 +113,11 @@ class Build(Files, Printing):
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
-    """Write what another platform needs to run the study, without saying who wrote what."""
+    """Export the study for another platform, without the sources of the texts."""
 
     study: StudyFolder
     to: Annotated[str, option("mechanical-turk, label-studio, html or csv.", "WHAT")]
-    out: Annotated[Path | None, option("Where to; STUDY/WHAT by default.", "DIR")] = None
+    out: Annotated[Path | None, option("File or folder to write; STUDY/WHAT by default.", "DIR")] = None
 
     def run(self) -> int:
         """Write the files, name them, and return 0."""
@@ -142,11 +144,11 @@ class Export:
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Printing):
-    """Bring results in: which submissions count, which are refused and why, what is left to do."""
+    """Import results: which submissions count, which are refused and why, and what remains to do."""
 
     study: StudyFolder
-    files: Annotated[list[Path], Argument(metavar="FILE...", help="What came back; of all kinds together.")]
-    out: Annotated[Path, option("Where judgements.csv, refused.csv and the report go.", "DIR")]
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Result files, of any kinds together.")]
+    out: Annotated[Path, option("Folder for judgements.csv, refused.csv and the report.", "DIR")]
     most_pages: Annotated[int | None, option("Pages one rater may judge; 1 by default, next-word 200.", "N")] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
@@ -161,7 +163,7 @@ class Import(Printing):
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):
-            raise InputError("a file is named twice: each counts once")
+            raise InputError("a file is given twice: give each file once")
         submissions = [one for file in self.files for one in read_submissions(file, study)]
         accepted = accept(study, submissions, most_pages=self.most_pages)
         judgements = collect(study, accepted.submissions)
@@ -186,11 +188,11 @@ class Import(Printing):
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeInTerminal:
-    """Judge in the terminal, one key a text; stop any time, the same command goes on."""
+    """Judge in the terminal, one key per text; stop at any time and resume with the same command."""
 
     study: StudyFolder
     rater: Annotated[str, option("Who judges.", "NAME")]
-    out: Annotated[Path, option("Where answers are kept, after each one.", "FILE.csv")]
+    out: Annotated[Path, option("File for the answers, saved after each one.", "FILE.csv")]
     pages: Annotated[int, option("Pages to judge now.", "N"), Between(1)] = 1
 
     def run(self) -> int:
@@ -228,9 +230,7 @@ def check_no_study(folder: Path) -> None:
     from textassay_lab.human.study import STUDY_FILE
 
     if (folder / STUDY_FILE).exists():
-        raise OutputError(
-            f"there is a study in {folder} already, and judgements may belong to it: choose another --out"
-        )
+        raise OutputError(f"there is a study in {folder} already, which may have judgements: choose another --out")
 
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:

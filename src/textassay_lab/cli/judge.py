@@ -24,7 +24,7 @@ Training = Annotated[str | None, option("The generators' training text.", "FILE"
 
 @dataclass(frozen=True, kw_only=True)
 class Judge(Tokens, Running, Clustered, Output):
-    """Say which metric to trust: how each agrees with people or a known order, and which of them differ."""
+    """Find which metric to trust: how each one agrees with people or a known order, and which of them differ."""
 
     generators: Generators = None
     ratings: Annotated[
@@ -32,13 +32,14 @@ class Judge(Tokens, Running, Clustered, Output):
     ] = None
     rating_column: Annotated[
         list[str] | None,
-        option("Column of ratings in any csv of --ratings; may be repeated, one a criterion.", "NAME"),
+        option("Column of ratings in --ratings; may be repeated, once per criterion.", "NAME"),
     ] = None
-    text_column: Annotated[str | None, option("Its column of the texts that were judged.", "NAME")] = None
-    system_column: Annotated[str | None, option("Its column of who wrote them: a generator, or real.", "NAME")] = None
-    rater_column: Annotated[str | None, option("Its column of who judged.", "NAME")] = None
+    text_column: Annotated[str | None, option("Column of the judged texts in --ratings.", "NAME")] = None
+    system_column: Annotated[str | None, option("Column of systems in --ratings: a generator, or real.", "NAME")] = None
+    rater_column: Annotated[str | None, option("Column of raters in --ratings.", "NAME")] = None
     real_name: Annotated[
-        str | None, option("Which system of --ratings is the real text, if not 'real', such as human.", "NAME")
+        str | None,
+        option("Name of the real text among the systems of --ratings, if not 'real', such as human.", "NAME"),
     ] = None
     gold: Annotated[
         list[str] | None, option("A known order: csv of generator,value, or 'A>B>C'; may be repeated.", "FILE")
@@ -47,12 +48,14 @@ class Judge(Tokens, Running, Clustered, Output):
     train: Training = None
     results: Annotated[Path | None, option("A folder written by 'compare --out', instead of texts.", "DIR")] = None
     metrics: Annotated[
-        str | None, option("Such as 'dd,bleu(order=4)'; all that have a direction by default.", "LIST")
+        str | None, option("Metrics, such as 'dd,bleu(order=4)'; all with a direction by default.", "LIST")
     ] = None
     discriminators: Annotated[
-        str | None, option("Classifiers of all generators at once, such as svm,naive-bayes.", "LIST")
+        str | None, option("Classifiers trained on all generators together, such as svm,naive-bayes.", "LIST")
     ] = None
-    votes: Annotated[int | None, option("Majorities of texts with exactly N judgements only.", "N"), Between(1)] = None
+    votes: Annotated[
+        int | None, option("Compute majorities only for texts with exactly N judgements.", "N"), Between(1)
+    ] = None
     effort: Effort = "default"
     encoder: Encoder = None
     normalize: Normalize = False
@@ -106,22 +109,20 @@ class Judge(Tokens, Running, Clustered, Output):
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before reading."""
         if self.ratings is None and not self.gold:
-            raise OptionError("nothing says which generator is better: give --ratings FILE or --gold FILE")
+            raise OptionError("no order of the generators is given: give --ratings FILE or --gold FILE")
         if self.results is None and self.ratings is None and not self.generators:
-            raise OptionError("nothing is to be judged: give NAME=GEN texts, --results DIR, or --ratings with texts")
+            raise OptionError("no texts are given: give NAME=GEN texts, --results DIR, or --ratings with texts")
         if self.results is not None and (self.generators or self.real or self.train or self.discriminators):
-            raise OptionError(
-                "--results stands instead of texts: leave NAME=GEN, --real, --train and --discriminators out"
-            )
+            raise OptionError("--results replaces texts: leave NAME=GEN, --real, --train and --discriminators out")
         if self.ratings is None and (self.rating_column or self.text_column or self.system_column or self.rater_column):
-            raise OptionError("columns of ratings are named, but no file: give --ratings FILE")
+            raise OptionError("rating columns are named, but no file is given: add --ratings FILE")
         if self.real_name is not None and (self.ratings is None or self.generators or self.results is not None):
             raise OptionError(
-                f"--real-name {self.real_name} says which texts of --ratings are real: it needs --ratings, and stands "
-                "beside neither NAME=GEN (give real text by --real) nor --results"
+                f"--real-name {self.real_name} needs --ratings, and cannot be combined with NAME=GEN (use --real "
+                "FILE) or --results"
             )
         if self.votes is not None and self.ratings is None:
-            raise OptionError("--votes counts people's votes: give --ratings FILE")
+            raise OptionError("--votes needs people's votes: give --ratings FILE")
         if self.generators and self.real is None:
             raise OptionError("--real is missing: metrics compare NAME=GEN with real text")
         if self.real is not None:

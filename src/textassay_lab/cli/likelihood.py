@@ -32,12 +32,12 @@ class Likelihood(Files, Computing):
 
     model: Model
     text: Annotated[str, Argument(metavar="FILE", help="Text to score; '-' is standard input.")]
-    real: Annotated[str | None, option("Real text to score, too: 'compare' takes both in one file.", "FILE")] = None
+    real: Annotated[str | None, option("Also score this real text: 'compare' reads both from one file.", "FILE")] = None
     contexts: Annotated[
         str | None, option("Contexts of the sentences of FILE, for c2s, gc2s and att2seq.", "TABLE")
     ] = None
     real_contexts: Annotated[str | None, option("Contexts of the sentences of --real.", "TABLE")] = None
-    temperature: Annotated[float, option("Score as the model draws at this temperature, above 0.", "T"), Above(0)] = 1.0
+    temperature: Annotated[float, option("Score under the model at this temperature, above 0.", "T"), Above(0)] = 1.0
     out: Annotated[
         Path | None, option("Log-probabilities: .npz (needs --real) or .npy, for 'compare --log-probs'.", "FILE")
     ] = None
@@ -91,13 +91,13 @@ class Likelihood(Files, Computing):
         if self.real is not None:
             check_sources(self.real, {"the text": self.text}, {"the text": _FIRST})
         if self.real is None and self.real_contexts is not None:
-            raise OptionError("--real-contexts are those of --real FILE: add it, or leave them out")
+            raise OptionError("--real-contexts needs --real FILE: add it, or leave --real-contexts out")
         if self.out is None:
             return
         if self.out.suffix not in _KINDS:
             raise OptionError(f"--out must end in {' or '.join(_KINDS)}, got {self.out}")
         if self.out.suffix == ".npz" and self.real is None:
-            raise OptionError("a .npz file holds both sides: add --real FILE, or write a .npy file")
+            raise OptionError("a .npz file contains both sides: add --real FILE, or write a .npy file")
         if self.out.is_dir():
             raise OutputError(f"cannot write {self.out}: it is a folder")
         check_writable(self.out.parent)

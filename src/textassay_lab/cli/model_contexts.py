@@ -31,15 +31,15 @@ def context_lines(train: Corpus, valid: Corpus, attributes: Attributes) -> list[
         places, of_valid = (corpus.columns[COLUMN + name] for corpus in (train, valid))
         n_categories, n_rare, n_new = len(np.unique(places)), int((places == 0).sum()), int((of_valid == 0).sum())
         lines.append(
-            f"context '{name}': {len(categories) - 1:,} categories; others stand with {n_rare:,} of {len(train):,} "
-            f"sentences to train on, and with {n_new:,} of {len(valid):,} to validate with"
+            f"context '{name}': {len(categories) - 1:,} categories; others occur with {n_rare:,} of {len(train):,} "
+            f"training sentences, and with {n_new:,} of {len(valid):,} validation sentences"
         )
         if n_categories < 2:
-            lines.append(f"warning: all sentences to train on have one '{name}': it tells nothing")
+            lines.append(f"warning: all training sentences have the same '{name}', which is not informative")
         elif n_new and not n_rare:
             lines.append(
-                f"warning: no '{name}' to train on is rare, so nothing teaches what to make of new ones: "
-                "--context-count 2, or more, does"
+                f"warning: no '{name}' of the training text is rare, so new values cannot be learnt: use "
+                "--context-count 2 or more"
             )
     return lines
 
@@ -54,7 +54,7 @@ def contexts_to_answer(opened: TextGenerator, path: str, n: int | None) -> Corpu
     """Return empty sentences with the contexts in a file, for a model to answer to."""
     model = opened.model
     if not isinstance(model, ContextSettings):
-        raise OptionError(f"{model.name} answers to no contexts: leave --contexts out")
+        raise OptionError(f"{model.name} takes no contexts: leave --contexts out")
     rows = read_contexts(path)
     n_contexts = len(next(iter(rows.values())))
     if n_contexts == 0 or (n is not None and n_contexts not in (1, n)):
@@ -67,12 +67,12 @@ def scored_contexts(opened: TextGenerator, corpus: Corpus, path: str | None, *, 
     model = opened.model
     if not isinstance(model, ContextSettings):
         if path is not None:
-            raise OptionError(f"{model.name} answers to no contexts: leave {option} out")
+            raise OptionError(f"{model.name} takes no contexts: leave {option} out")
         return corpus
     if path is None:
         raise OptionError(
-            f"{opened.model.name} knows how likely a sentence is only beside its context: name with {option} a table "
-            f"of {', '.join(model.attributes)}"
+            f"{opened.model.name} needs a context for every sentence: give with {option} a table of "
+            f"{', '.join(model.attributes)}"
         )
     return _known(model, corpus, contexts_of(path, len(corpus)))
 
@@ -89,7 +89,7 @@ def _known(model: Any, corpus: Corpus, rows: Contexts) -> Corpus:
         few = ", ".join(repr(value) for value in [*unknown][:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
         taken = "they count as the rare ones of training"
         if (trained[name] != 0).all():
-            taken = "nothing taught it what to make of such: train with --context-count 2 or more"
+            taken = "the model was not trained on unknown contexts: train with --context-count 2 or more"
         print_line(
             f"warning: the model does not know the '{name}' of {unknown.total()} of {len(corpus)} ({few}): {taken}"
         )

@@ -11,7 +11,7 @@ def open_model(name: str, precision: str = PRECISIONS[0]) -> TextGenerator:
     opened = open_generator(name, precision)
     if not hasattr(opened.model, "log_prob"):
         raise InputError(
-            f"{name} holds a generator without likelihood ({opened.model.name}): sample from it, or estimate its "
+            f"{name} contains a generator without likelihood ({opened.model.name}): sample from it, or estimate its "
             "perplexity from samples with 'textassay approximate'"
         )
     return opened
@@ -23,14 +23,14 @@ def open_generator(name: str, precision: str = PRECISIONS[0]) -> TextGenerator:
     It is a folder, ``pretrained:NAME_OR_PATH``, or ``random-lstm`` with a seed, and need not have a likelihood.
     """
     if name.startswith(f"{External.kind}:"):
-        raise OptionError(f"'{name}' has no probabilities: only 'sample' takes a command")
+        raise OptionError(f"'{name}' has no probabilities: use a command only with 'sample'")
     if name.startswith(f"{Endpoint.kind}:"):
-        raise OptionError(f"'{name}' has no probabilities: compare, explain, plan and sample take an endpoint")
+        raise OptionError(f"'{name}' has no probabilities: use an endpoint only with compare, explain, plan and sample")
     opened = from_pretrained(name)
     if precision not in PRECISIONS:
         raise OptionError(f"--precision must be {' or '.join(PRECISIONS)}, got '{precision}'")
     if hasattr(opened.model, "precision"):
         opened.model.precision = precision
     elif precision != PRECISIONS[0]:
-        raise OptionError(f"{opened.model.name} is counted, not computed by a network: it has no --precision")
+        raise OptionError(f"{opened.model.name} is not a neural network: leave --precision out")
     return opened

@@ -30,7 +30,7 @@ _LISTED = 5  # unknown words that are named
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(Files, Computing, Clustered):
-    """Draw sentences from a model, one a line."""
+    """Draw sentences from a model, one per line."""
 
     model: Annotated[
         str,
@@ -41,7 +41,7 @@ class Sample(Files, Computing, Clustered):
     ]
     sentences: Annotated[
         int | None,
-        option("How many; as many as --prefixes or prompts by default.", "N", names=("-n", "--sentences")),
+        option("Number of sentences; as many as --prefixes or prompts by default.", "N", names=("-n", "--sentences")),
         Between(1),
     ] = None
     temperature: Annotated[float, option("Temperature, above 0.", "T"), Above(0)] = 1.0
@@ -50,7 +50,7 @@ class Sample(Files, Computing, Clustered):
         float | None, option("Draw from the most likely words that together have probability P.", "P"), Above(0, 1)
     ] = None
     prefix: Annotated[str | None, option("Beginning of all sentences.", "TEXT")] = None
-    prefixes: Annotated[str | None, option("Beginnings of the sentences, one a line.", "FILE")] = None
+    prefixes: Annotated[str | None, option("Beginnings of the sentences, one per line.", "FILE")] = None
     contexts: Annotated[str | None, option("Contexts for c2s, gc2s and att2seq: a .tsv or .csv table.", "FILE")] = None
     seed: Seed = 0
     out: Annotated[Path | None, option("A .txt or .jsonl file; standard output by default.", "FILE")] = None
@@ -76,7 +76,7 @@ class Sample(Files, Computing, Clustered):
         if self.sentences is None and self.prefixes is None and self.contexts is None and not is_endpoint:
             raise OptionError("say how many sentences: -n N")
         if self.prefix is not None and self.prefixes is not None:
-            raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
+            raise OptionError("--prefix and --prefixes cannot be combined: leave one of them out")
         if self.out is not None:
             if self.out.suffix not in _KINDS:
                 raise OptionError(f"--out must end in {' or '.join(_KINDS)}, got {self.out}")
@@ -91,7 +91,9 @@ class Sample(Files, Computing, Clustered):
 
         refused = (self.prefix, self.prefixes, self.contexts, self.top_k)
         if any(value is not None for value in refused):
-            raise OptionError("an endpoint takes no --prefix, --prefixes, --contexts or --top-k")
+            raise OptionError(
+                "an endpoint does not support --prefix, --prefixes, --contexts or --top-k: leave them out"
+            )
         asked = {} if self.temperature == 1 else {"temperature": self.temperature}
         if self.top_p is not None:
             asked["top_p"] = self.top_p
@@ -107,7 +109,7 @@ class Sample(Files, Computing, Clustered):
             self._write([str(row["text"]) for row in answer_rows(model, n, self.seed)])
             if isinstance(error, KeyboardInterrupt):
                 raise
-            raise type(error)(f"{error}; with --out FILE answers are kept, and the same command goes on") from None
+            raise type(error)(f"{error}; with --out FILE answers are stored, and the same command resumes") from None
         rows = answer_rows(model, n, self.seed)
         self._write([str(row["text"]) for row in rows], rows)
         return 0
@@ -133,7 +135,7 @@ class Sample(Files, Computing, Clustered):
         if self.model.startswith(f"{External.kind}:"):
             if prefixes or settings or self.contexts is not None or n is None:
                 refused = "--prefix, --contexts, --temperature, --top-k or --top-p"
-                raise OptionError(f"a command draws as it likes: it takes no {refused}")
+                raise OptionError(f"a command controls its own sampling: leave out {refused}")
             return External(self.model.removeprefix(f"{External.kind}:")).sample(n, seed=self.seed)
         opened = open_generator(self.model, self.precision)
         prefix = _encoded(opened, prefixes) if prefixes else None
@@ -155,9 +157,9 @@ class Sample(Files, Computing, Clustered):
         out = self.out
         as_json = out is not None and out.suffix == ".jsonl"
         broken = 0 if as_json else sum(len(text.splitlines()) > 1 for text in texts)
-        problem = f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold"
+        problem = f"{broken} of {len(texts)} sentences contain line breaks, which plain text lines cannot represent"
         if broken and out is None:
-            raise InputError(f"{problem}: the same command with --out FILE.jsonl writes the same sentences")
+            raise InputError(f"{problem}: use --out FILE.jsonl to keep the line breaks")
         rows = [{_TEXT: text} for text in texts] if rows is None else rows
         lines = (json.dumps(row, ensure_ascii=False) for row in rows) if as_json or broken else texts
         if out is None:

@@ -12,30 +12,30 @@ from textassay.fields import Option, Parse
 from textassay.settings import Device, Effort, Encoder, Level, Metrics
 
 VALUES = "values"  # the folder under --out
-_REMEDY = "give other text there"
+_REMEDY = "give other text for it"
 
 Training = Annotated[str | None, option("Training text; a part of the real text by default.", "FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stress(Tokens, Running, Clustered, Output):
-    """Damage real text more and more: which metrics notice, from what strength on, and which take it for quality."""
+    """Damage real text increasingly: which metrics detect it, from what strength, and which mistake it for quality."""
 
     real: Real
     train: Training = None
-    other: Annotated[str | None, option("Text of another kind, to be mixed in more and more.", "FILE")] = None
+    other: Annotated[str | None, option("Text of another kind, mixed in at rising shares.", "FILE")] = None
     metrics: Metrics = None
     damages: Annotated[
         Any,
-        Option("Such as 'drop-words,collapse'; all that are possible by default.", "LIST"),
+        Option("Kinds of damage, such as 'drop-words,collapse'; all that apply by default.", "LIST"),
         Parse("textassay.metric.catalog:split_names"),
     ] = None
-    strengths: Annotated[str, option("Damaged shares, above 0 and at most 1.", "LIST")] = "0.1,0.2,0.4,0.8"
+    strengths: Annotated[str, option("Shares of damaged text, above 0 and at most 1.", "LIST")] = "0.1,0.2,0.4,0.8"
     n_sentences: Annotated[
-        int | None, option("Sentences a part; 2000, or all, by default.", "N", names=("--sentences",))
+        int | None, option("Sentences per part; 2000, or all, by default.", "N", names=("--sentences",))
     ] = None
     n_draws: Annotated[
-        int, option("Random draws of the parts, 2 or more; more find more.", "N", names=("--draws",))
+        int, option("Random draws of the parts, at least 2; more draws detect more.", "N", names=("--draws",))
     ] = 5
     effort: Effort = "quick"
     encoder: Encoder = None

@@ -26,13 +26,13 @@ Progress = Callable[[str, int, int], None]
 
 _MAX_SEEDS = 10_000  # each is many stages
 _DRAWS = Between(1, _MAX_SEEDS)
-_TEXTS = "A folder that holds wikitext2, emnlp_news, yelp and multi30k, or some of them."
-_CHARACTERS = "A folder of train.txt, valid.txt and test.txt, or one file of running text."
+_TEXTS = "A folder with wikitext2, emnlp_news, yelp and multi30k, or some of them."
+_CHARACTERS = "A folder with train.txt, valid.txt and test.txt, or one file of running text."
 
 
 @dataclass(frozen=True)
 class ListStudies:
-    """List the studies and the scales there are."""
+    """List the studies and their scales."""
 
     json: Json = False
 
@@ -53,13 +53,13 @@ class ListStudies:
 class Study(Computing, Clustered):
     """What all studies take."""
 
-    out: Annotated[Path, option("Where it computes and reports; the same command again resumes there.", "DIR")]
-    scale: Annotated[
-        str, option("tiny, laptop, medium or paper: minutes, hours, hours of a GPU, days of one.", "HOW")
-    ] = "tiny"
+    out: Annotated[Path, option("Folder for computation and report; the same command resumes.", "DIR")]
+    scale: Annotated[str, option("tiny (minutes), laptop (hours), medium (GPU hours) or paper (GPU days).", "HOW")] = (
+        "tiny"
+    )
     only: Annotated[
         list[str] | None,
-        option("Compute these stages alone, such as train or 'cnn LSTM*', with what they need; repeatable.", "STAGE"),
+        option("Compute only these stages, such as train or 'cnn LSTM*', and what they need; repeatable.", "STAGE"),
     ] = None
     seed: Seed = 0
     json: Json = False
@@ -106,11 +106,11 @@ class _DdStudy(Files, Study):
         str | None,
         option("Real text to train on, in random order; Python's docstrings by default.", "FILE", show_default=False),
     ] = None
-    valid: Annotated[str | None, option("Validation text; else the end of --real.", "FILE")] = None
-    test: Annotated[str | None, option("Test text; else what stands before that.", "FILE")] = None
-    seeds: Annotated[int | None, option("Train each generator K times; as the scale says by default.", "K"), _DRAWS] = (
-        None
-    )
+    valid: Annotated[str | None, option("Validation text; otherwise the end of --real.", "FILE")] = None
+    test: Annotated[str | None, option("Test text; otherwise the part before the validation text.", "FILE")] = None
+    seeds: Annotated[
+        int | None, option("Number of trainings of each generator; set by the scale by default.", "K"), _DRAWS
+    ] = None
     tokenizer: Tokenizer = "whitespace"
     lowercase: Lowercase = False
 
@@ -146,7 +146,7 @@ class _DdStudy(Files, Study):
             sentences = docstring_sentences()
             order = stream(0, "study", "docstrings").permutation(len(sentences))
             return [sentences[place] for place in order.tolist()], None, None
-        check_sources(self.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
+        check_sources(self.real, sources, dict.fromkeys(sources, "leave the option out to use a part of --real"))
         read = {name: list(self.read_file(source).texts) for name, source in {"--real": self.real, **sources}.items()}
         return read["--real"], read.get("--valid"), read.get("--test")
 
@@ -169,11 +169,14 @@ class Judges(Files, Study):
 
     judgements: Annotated[Path, option("People's judgements of real or fake, with the texts.", "FILE")]
     generated: Annotated[
-        Path | None, option("Other texts of the generators to train classifiers on, a file NAME.txt each.", "DIR")
+        Path | None,
+        option("Other texts of the generators to train classifiers on, one file NAME.txt per generator.", "DIR"),
     ] = None
     real: Annotated[str | None, option("Other real texts to train classifiers on.", "FILE")] = None
     train: Annotated[str | None, option("The generators' training text, for BLEU against it.", "FILE")] = None
-    seeds: Annotated[int | None, option("Deal the texts K times; as the scale says by default.", "K"), _DRAWS] = None
+    seeds: Annotated[
+        int | None, option("Number of random partitions of the texts; set by the scale by default.", "K"), _DRAWS
+    ] = None
 
     def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study."""
@@ -184,10 +187,10 @@ class Judges(Files, Study):
         from textassay_lab.training.backend import require_neural
 
         if (self.generated is None) != (self.real is None):
-            raise OptionError("--generated and --real go together: classifiers learn from both sides")
+            raise OptionError("--generated and --real are needed together: classifiers learn from both sides")
         if self.generated is not None and not self.generated.is_dir():
             raise OptionError(
-                f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}"
+                f"--generated must be a folder with a file NAME.txt for each generator, got {self.generated}"
             )
         scale = JUDGES_PAPER.scale(self.scale)
         check_writable(self.out)
@@ -212,7 +215,7 @@ class ExposureBias(Study):
     data: Annotated[Path, option(_TEXTS, "DIR")]
     seeds: Annotated[
         int | None,
-        option("Draw K times, at laptop and paper from K trainings; as the scale says by default.", "K"),
+        option("Number of draws, from as many trainings at scales laptop and paper; set by the scale by default.", "K"),
         _DRAWS,
     ] = None
 
@@ -227,7 +230,7 @@ class ExposureBias(Study):
         scale = EXPOSURE_PAPER.scale(self.scale)
         texts = read_exposure_texts(self.data, scale, seed=self.seed)
         if texts.missing and not self.quiet:
-            print_line(f"{self.data} has no folder {', '.join(texts.missing)}: what needs it is not measured")
+            print_line(f"{self.data} has no folder {', '.join(texts.missing)}: results that need it are left out")
         return ExposureStudy(texts, scale, self.out, seed=self.seed, runs=self.seeds, progress=progress)
 
 
@@ -236,7 +239,9 @@ class GanAsLm(Study):
     """Measure how many bits per character GANs and language models need, with a softmax and without."""
 
     data: Annotated[Path, option(_CHARACTERS, "DIR")]
-    seeds: Annotated[int | None, option("Train SeqGAN K times; as the scale says by default.", "K"), _DRAWS] = None
+    seeds: Annotated[int | None, option("Number of trainings of SeqGAN; set by the scale by default.", "K"), _DRAWS] = (
+        None
+    )
 
     def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study of a text."""
@@ -277,7 +282,7 @@ def _stopping_at_once() -> Iterator[None]:
         if sys.stderr.isatty():
             print("\x1b[?25h", end="", file=sys.stderr)  # the cursor, which a bar of progress hides
         word = "interrupted" if number == signal.SIGINT else "terminated"
-        print_line(f"{word}; run the same command again, and it goes on where it stopped")
+        print_line(f"{word}; run the same command again to resume")
         os._exit(128 + number)
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

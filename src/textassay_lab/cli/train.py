@@ -47,7 +47,7 @@ HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder 
 
 _NEVER_DRAWN = 2  # <pad> and <sos>
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
-_VALIDATE = "validate with text that is not trained on"
+_VALIDATE = "give validation text that is not in the training text"
 _READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
 _NOT_RECORDED = {
     *("out", "workers", "device", "monitor", "monitor_steps", "monitor_sentences", "quiet", "json", "column"),
@@ -85,15 +85,17 @@ class Train(Files, Computing):
     settings: ClassVar[Mapping[str, Field]]  # by the name of the option, those that are settings of the model
 
     real: Annotated[str, option("Text to train on; '-' is standard input.", "FILE")]
-    out: Annotated[Path, option("Folder of the model; the same command again resumes there.", "DIR")]
-    valid: Annotated[str | None, option("Text that chooses the epoch; a tenth of --real by default.", "FILE")] = None
+    out: Annotated[Path, option("Folder of the model; the same command resumes an interrupted training.", "DIR")]
+    valid: Annotated[
+        str | None, option("Validation text, which selects the epoch; a tenth of --real by default.", "FILE")
+    ] = None
     preset: Annotated[str | None, option("Sizes and recipe to start from.", "NAME")] = None
     lowercase: Lowercase = False
     byte_pairs: Annotated[
         int | None, option("Learn N byte pairs from --real instead of a tokenizer's words.", "N", TEXTS), Between(1)
     ] = None
     like: Annotated[
-        str | None, option("Take tokenizer and vocabulary from a model, such as an oracle.", "MODEL", TEXTS)
+        str | None, option("Use tokenizer and vocabulary of a model, such as an oracle.", "MODEL", TEXTS)
     ] = None
     seed: Seed = 0
     json: Json = False
@@ -112,7 +114,7 @@ class Train(Files, Computing):
             if training is None:
                 training = self.train(texts, record)
             else:
-                self.say(f"{self.out} holds this model, trained to the end: nothing was changed")
+                self.say(f"{self.out} contains this model, fully trained: nothing was changed")
         values = {"folder": str(self.out), **training.to_dict()}
         print_result(self.document(training), values, as_json=self.json)
         return 0
@@ -225,7 +227,7 @@ class Train(Files, Computing):
         save_model(model, self.out, form=form)
         if not all((self.out / name).exists() for name in (SETTINGS, HISTORY)):
             (self.out / CONFIG).unlink(missing_ok=True)  # or the folder would count as finished
-            raise OutputError(f"somebody removed files of {self.out} meanwhile: run the same command again")
+            raise OutputError(f"files of {self.out} were removed during the run: run the same command again")
         for name in (CHECKPOINT, ROUNDS_CHECKPOINT):
             (self.out / name).unlink(missing_ok=True)
         self.say(f"the model is in {self.out}, with {file_names([*files, *others])}")
@@ -274,12 +276,14 @@ class Sentences(Train):
     vocabulary_size: Annotated[
         int | None, option("Keep the N most frequent words; others become <unk>.", "N", TEXTS), Between(1)
     ] = None
-    min_count: Annotated[int, option("Keep words that occur N times or more.", "N", TEXTS), Between(1)] = 1
+    min_count: Annotated[int, option("Keep words that occur at least N times.", "N", TEXTS), Between(1)] = 1
     max_tokens: Annotated[
-        int | None, option("Leave longer sentences out, and draw none that are longer.", "N", TEXTS), Between(1)
+        int | None, option("Leave out longer sentences, and draw none that are longer.", "N", TEXTS), Between(1)
     ] = None
     fraction: Annotated[
-        float, option("Train on the first F of the sentences; the vocabulary is of all.", "F", TEXTS), Above(0, 1)
+        float,
+        option("Train on the first share F of the sentences; the vocabulary is built from all.", "F", TEXTS),
+        Above(0, 1),
     ] = 1.0
 
     @property
@@ -292,13 +296,13 @@ class Sentences(Train):
             raise OptionError("all windows have --window T tokens: leave --max-tokens out")
         if self.byte_pairs is not None and self.tokenizer != "auto":
             raise OptionError(
-                f"--byte-pairs and --tokenizer {self.tokenizer} cannot go together: leave one of them out"
+                f"--byte-pairs and --tokenizer {self.tokenizer} cannot be combined: leave one of them out"
             )
         if self.byte_pairs is not None and (self.vocabulary_size is not None or self.min_count != 1):
-            raise OptionError("--byte-pairs N learns N tokens: leave --vocabulary-size and --min-count out")
+            raise OptionError("--byte-pairs N sets the vocabulary: leave --vocabulary-size and --min-count out")
         form = (self.byte_pairs, self.vocabulary_size, self.tokenizer, self.lowercase, self.min_count)
         if self.like is not None and form != (None, None, "auto", False, 1):
-            raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
+            raise OptionError("--like MODEL sets tokenizer and vocabulary: leave their options out")
         check_sources(self.real, {} if self.valid is None else {"--valid": self.valid}, {"--valid": _VALIDATE})
         check_writable(self.out)
         self.generator  # noqa: B018  (raises for settings that cannot be)
@@ -328,7 +332,7 @@ class Sentences(Train):
             form, all_train, all_valid = self.generator.corpora(*sides)
         if len(form.vocabulary) == len(SPECIAL_TOKENS):
             raise EmptyCorpusError(
-                f"no word is left of {self.real}: none stands --min-count {self.min_count} times; lower it"
+                f"no word remains of {self.real}: none occurs --min-count {self.min_count} times; lower it"
             )
         all_train, all_valid, attributes = self.with_contexts(all_train, all_valid)
         first = nested_fractions(len(all_train), [self.fraction])[0]
@@ -336,7 +340,7 @@ class Sentences(Train):
         train, train_facts = self._fitting(all_train.take(first), source)
         valid, valid_facts = self._fitting(all_valid, valid_source)
         if len(train) < 2:
-            needed = "sentences, one a line" if window is None else f"windows of {window} tokens"
+            needed = "sentences, one per line" if window is None else f"windows of {window} tokens"
             remedy = "break its lines, or add --window T" if window is None else "ask for shorter ones"
             raise TooFewSentencesError(
                 f"training needs at least 2 {needed}, {source} has {len(train)}: give more text, {remedy}"
@@ -362,15 +366,15 @@ class Sentences(Train):
             n_long = int((~fits).sum())
             if n_long == len(corpus):
                 raise EmptyCorpusError(
-                    f"no sentence is left of {source}: all {n_long} have more than "
-                    f"--max-tokens {self.max_tokens} tokens"
+                    f"no sentence remains of {source}: all {n_long} have more than --max-tokens {self.max_tokens} "
+                    "tokens"
                 )
             corpus = corpus.take(np.flatnonzero(fits))
         if n_long:
-            self.say(f"{n_long} sentences of {source} have more than {self.max_tokens} tokens and are left out")
+            self.say(f"{n_long} sentences of {source} have more than {self.max_tokens} tokens, and are left out")
         n_blank = int((corpus.lengths == 0).sum())
         if n_blank:
-            self.say(f"warning: {n_blank} lines of {source} are blank and count as sentences without words")
+            self.say(f"warning: {n_blank} lines of {source} are blank, and count as empty sentences")
         unknown = corpus.unk_rate if len(corpus.tokens) else 0.0
         return corpus, TrainedText(source, len(corpus), len(corpus.tokens), n_long, unknown)
 
@@ -407,8 +411,8 @@ class Sentences(Train):
         n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
         if outcome["valid_nll_per_token"] > math.log(n_choices):
             self.say(
-                f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower "
-                "perplexity; train it longer, or with another --learning-rate"
+                f"warning: the model is worse than guessing: a uniform guess among {n_choices} tokens has a lower "
+                "perplexity. Train longer, or with another --learning-rate"
             )
         return Fitted(model, {**outcome, "ends": getattr(model, "draws_ends", True)}, monitor)
 
@@ -419,7 +423,7 @@ class Windows(Sentences):
 
     window: Annotated[
         int | None,
-        option("Read files as running text, in windows of T tokens; else line by line.", "T", TEXTS),
+        option("Read files as running text, in windows of T tokens; otherwise line by line.", "T", TEXTS),
         Between(1),
     ] = None
 
@@ -436,9 +440,9 @@ class Monitors(Sentences):
         str | None, option("Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.", "LIST", MONITORING)
     ] = None
     monitor_steps: Annotated[
-        int | None, option("Every K steps, too, not only after each epoch.", "K", MONITORING), Between(1)
+        int | None, option("Also read every K steps, not only after each epoch.", "K", MONITORING), Between(1)
     ] = None
-    monitor_sentences: Annotated[int, option("Sentences drawn each time.", "N", MONITORING), Between(1)] = 1000
+    monitor_sentences: Annotated[int, option("Sentences drawn at each reading.", "N", MONITORING), Between(1)] = 1000
 
     def check(self) -> None:
         if self.monitor is not None:
@@ -446,7 +450,7 @@ class Monitors(Sentences):
 
             monitored_metrics(self.monitor)
         elif self.monitor_steps is not None:
-            raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
+            raise OptionError("--monitor-steps needs --monitor LIST: add it, or leave --monitor-steps out")
         super().check()
 
     def new_monitor(self, valid: "Corpus") -> "TextMonitor | None":
@@ -498,7 +502,9 @@ class Contexts(Networks):
 
     def check(self) -> None:
         if (self.valid is None) != (self.valid_contexts is None):
-            raise OptionError("--valid and --valid-contexts belong together: give both, or none for a tenth of --real")
+            raise OptionError(
+                "--valid and --valid-contexts are needed together: give both, or neither for a tenth of --real"
+            )
         super().check()
 
     def with_contexts(self, train: "Corpus", valid: "Corpus") -> "tuple[Corpus, Corpus, Attributes | None]":
@@ -528,7 +534,7 @@ class Contexts(Networks):
 class Rounds(Monitors, Windows):
     """A generator that learns against a discriminator."""
 
-    keep: Annotated[str, option("Round that is kept: last, or best in validation.", "WHICH", ROUNDS)] = "last"
+    keep: Annotated[str, option("Round to keep: last, or best on validation text.", "WHICH", ROUNDS)] = "last"
     length: Annotated[int | None, option("All sentences have N tokens, and never end.", "N", ROUNDS), Between(1)] = None
 
     @property
@@ -544,7 +550,7 @@ class Rounds(Monitors, Windows):
 
         require_neural(f"the {self.declared.kind} generator")
         if self.window is not None and self.length is not None:
-            raise OptionError("--window T says how long sentences are: leave --length out")
+            raise OptionError("--window T sets the length of sentences: leave --length out")
         if self.keep not in ("last", "best"):
             raise OptionError(f"--keep must be last or best, got '{self.keep}'")
         super().check()
@@ -626,14 +632,14 @@ class Rounds(Monitors, Windows):
         figures = [] if monitor is None else monitor_figures(monitor, history.readings)
         rounds.finish(history)
         if history.stopped is not None:
-            self.say(f"warning: ended before all rounds: {history.stopped}")
+            self.say(f"warning: training ended before all rounds: {history.stopped}")
         self.keep_model(training, model, texts.form, figures)
         return training
 
 
 @dataclass(frozen=True, kw_only=True)
 class Oracle(Rounds):
-    """A generator that an oracle can judge."""
+    """A generator that an oracle can evaluate."""
 
     oracle: Annotated[str | None, option("Model that drew --real, such as random-lstm.", "MODEL", ROUNDS)] = None
 
@@ -653,7 +659,7 @@ class Oracle(Rounds):
     def check(self) -> None:
         if self.oracle is not None:
             if self.like != self.oracle or (self.length, self.window) != (None, None):
-                raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
+                raise OptionError("--oracle MODEL sets vocabulary and length: leave --like and --length out")
             if self.oracle.split(":")[0] != "random-lstm":
                 raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{self.oracle}'")
         super().check()
@@ -707,18 +713,22 @@ class Vectors(Oracle):
 class Pairs(Train):
     """A translation model."""
 
-    source: Annotated[str, option("Line k is what line k of --real translates.", "FILE", PAIRS)]
+    source: Annotated[str, option("Source text: line k of --real translates line k.", "FILE", PAIRS)]
     valid_source: Annotated[str | None, option("The same for --valid.", "FILE", PAIRS)] = None
-    hold_back: Annotated[int, option("Keep N pairs out of training; they go to --out.", "N", PAIRS), Between(0)] = 0
+    hold_back: Annotated[
+        int, option("Hold N pairs out of training; they are written to --out.", "N", PAIRS), Between(0)
+    ] = 0
 
     def check(self) -> None:
         if (self.valid is None) != (self.valid_source is None):
-            raise OptionError("--valid and --valid-source belong together: give both, or none for a tenth of the pairs")
+            raise OptionError(
+                "--valid and --valid-source are needed together: give both, or neither for a tenth of the pairs"
+            )
         if self.like is not None and (self.byte_pairs is not None or self.lowercase):
-            raise OptionError("--like MODEL brings tokenizer and vocabulary: leave --byte-pairs and --lowercase out")
+            raise OptionError("--like MODEL sets tokenizer and vocabulary: leave --byte-pairs and --lowercase out")
         named = (self.source, self.real, self.valid_source, self.valid)
         if named.count(STANDARD_INPUT) > 1:
-            raise OptionError("standard input can be read once only: name a file for each side")
+            raise OptionError("standard input can be read only once: give a file for each side")
         for source in named:
             if source is not None and source != STANDARD_INPUT and not is_url(source):
                 check_exists(place_of(source))

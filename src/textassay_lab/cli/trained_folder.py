@@ -39,7 +39,7 @@ def finished(
         before = parse_json(read_document(out / SETTINGS))
     except FileNotFoundError:
         if holds_model(out):
-            raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None
+            raise InputError(f"{out} contains a model that was not trained there: choose another --out") from None
         return None
     except (OSError, ValueError) as error:
         raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
@@ -52,7 +52,7 @@ def finished(
             for name in changed
             for each in _changes((name,), before.get(name), settings.get(name), options)
         )
-        raise InputError(f"{out} was begun with other settings ({changes}): choose another --out")
+        raise InputError(f"{out} was started with other settings ({changes}): choose another --out")
     if not holds_model(out):
         return None
     try:

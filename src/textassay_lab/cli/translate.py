@@ -23,29 +23,33 @@ if TYPE_CHECKING:
     from textassay_lab.generators import TextGenerator
 
 _NORMAL = "normal"
-_UNSCORED = "a translation that was forced to begin with words of others is not scored against the reference"
+_UNSCORED = "translations forced to begin with words of other texts are not scored against the reference"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Translate(Files, Computing):
-    """Translate sentences by beam search, with forced beginnings where asked."""
+    """Translate sentences by beam search, optionally with forced beginnings."""
 
     model: Annotated[str, Argument(metavar="MODEL", help="A folder written by 'train translation'.")]
     source: Annotated[str, Argument(metavar="FILE", help="Text to translate; '-' is standard input.")]
     real: Annotated[str | None, option("Reference translations, line by line; BLEU is printed.", "FILE")] = None
     beam: Annotated[int, option("Beam width; 1 is greedy.", "N"), Between(1)] = 10
-    length_power: Annotated[float, option("Divide scores by the length to this power; 0: do not.", "P"), Between(0)] = (
-        1.0
-    )
+    length_power: Annotated[
+        float, option("Divide scores by the length to this power; 0: no length penalty.", "P"), Between(0)
+    ] = 1.0
     prefix_mode: Annotated[str, option("normal, or forced beginnings, side by side: data3, unrel3, rand3.", "LIST")] = (
         "normal"
     )
     sentences: Annotated[
-        int | None, option("Translate the first N; all by default.", "N", names=("-n", "--sentences")), Between(1)
+        int | None,
+        option("Translate only the first N sentences; all by default.", "N", names=("-n", "--sentences")),
+        Between(1),
     ] = None
-    bleu_tokenizer: Annotated[str, option("sacreBLEU's: 13a, none, intl or char.", "NAME")] = "13a"
+    bleu_tokenizer: Annotated[str, option("Tokeniser of sacreBLEU: 13a, none, intl or char.", "NAME")] = "13a"
     seed: Seed = 0
-    out: Annotated[Path | None, option("One translation a line; standard output by default.", "FILE")] = None
+    out: Annotated[
+        Path | None, option("File for the translations, one per line; standard output by default.", "FILE")
+    ] = None
     precision: Precision = "float32"
     json: Json = False
 
@@ -67,7 +71,9 @@ class Translate(Files, Computing):
         with self.computing():
             opened = open_model(self.model, self.precision)
             if not isinstance(opened.model, TranslationModel):
-                raise OptionError(f"{opened.model.name} translates nothing: name what 'train translation' wrote")
+                raise OptionError(
+                    f"{opened.model.name} is no translation model: give a folder written by 'train translation'"
+                )
             translated = self._translate(opened, sources, references)
         bleu = self._bleu(translated, references)
         if self.out is not None:
@@ -99,13 +105,15 @@ class Translate(Files, Computing):
             if mode not in PREFIX_MODES:
                 raise unknown_name("prefix mode", mode, PREFIX_MODES)
         if self.modes != (_NORMAL,) and self.real is None:
-            raise OptionError(f"--prefix-mode {self.prefix_mode} needs --real FILE, a right translation of each line")
+            raise OptionError(
+                f"--prefix-mode {self.prefix_mode} needs --real FILE, a reference translation of each line"
+            )
         if self.real is not None:
             check_sources(self.real, {"the source": self.source}, {"the source": "give the other language first"})
         if self.out is None:
             return
         if len(self.modes) > 1:
-            raise OptionError("--out holds the translations of one --prefix-mode: ask for one, or use --json")
+            raise OptionError("--out takes the translations of one --prefix-mode: choose one, or use --json")
         if self.out.is_dir():
             raise OutputError(f"cannot write {self.out}: it is a folder")
         check_writable(self.out.parent)
@@ -134,7 +142,7 @@ class Translate(Files, Computing):
         model = cast(TranslationModel, opened.model)
         source = opened.form.corpus(sources)
         if source.fingerprint == model.record.get("train", {}).get("source_fingerprint"):
-            print_line(f"warning: {model.name} was trained on {self.source}: it may know the translations by heart")
+            print_line(f"warning: {model.name} was trained on {self.source}: it may have memorised the translations")
         translated: dict[str, tuple[Translations, Corpus | None]] = {}
         for mode in self.modes:
             prefix = None
@@ -142,7 +150,7 @@ class Translate(Files, Computing):
                 prefix = forced_prefixes(mode, opened.form.corpus(references), seed=self.seed)
             each = translate(model, source, width=self.beam, power=self.length_power, prefix=prefix)
             if each.n_cut:
-                print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the most tokens one may have")
+                print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the maximum length")
             translated[mode] = each, prefix
         return translated
 

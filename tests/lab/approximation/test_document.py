@@ -32,7 +32,7 @@ def test_two_generators_and_the_line_of_the_rule() -> None:
     for part in (
         "SeqGAN: change over 10 draws",
         "recurrent GAN: change",
-        "0.001, which the rule asks for",
+        "0.001, which the rule requires",
         "true error",
     ):
         assert part in figure.svg

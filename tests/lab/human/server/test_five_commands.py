@@ -34,7 +34,7 @@ def test_five_commands_lead_to_an_analysis(
     command = [sys.executable, "-m", "textassay", *serve, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        said = "".join(iter(server.stdout.readline, "Ctrl-C stops; every answer that was saved is kept\n"))
+        said = "".join(iter(server.stdout.readline, "Ctrl-C stops the server; saved answers are kept\n"))
         link = re.search(r"^participants +(\S+)$", said, re.M)
         assert link
         page = browser.new_page()

@@ -97,7 +97,7 @@ def test_ctrl_c_ends_it_cleanly_and_nothing_personal_is_written(folder: Path) ->
         assert len(list(folder.iterdir())) == 4  # -wal and -shm among them
     status, out, err = server.end(signal.SIGINT)
     assert (status, err) == (0, "")
-    assert out == "stopped; serve the study again to go on\n"
+    assert out == "stopped; serve the study again to continue\n"
     token = re.search(r"owner's token (\S{43}) ", server.said)
     assert token
     files = b"".join(path.read_bytes() for path in folder.iterdir())
