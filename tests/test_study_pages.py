@@ -44,7 +44,7 @@ def test_findings_tables_and_captions_are_shortened() -> None:
     finding = "| **K1: So it is. Paper: true, in a figure without numbers. Each.** |  |  |"
     head = "|  | 1 ours | 1 paper | r ours | r paper | 2 ours | 2 paper | 3 ours |"
     report = (
-        f"## What the paper found\n\n| a | b | c |\n{finding}\n"
+        f"## Findings of the paper\n\n| a | b | c |\n{finding}\n"
         "| ours | holds | 4 of 4 parts hold; x 1; y 2; and 2 more |\n"
         "| ours | does not hold | 2 of 3 parts hold; x &amp; y 1; z 2; and 1 more |\n\n"
         f"## Tables\n\n**Table 1. One**\n\n{head}\n| m | 1 ±0.1 (seeds 2) | 2 | 3 | 4 | -5 (seeds 6) | 7 | 8 |\n"

@@ -30,7 +30,7 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("bench", "train.txt", *SMALL, "--sentences", 80, "--seeds", "0,100-101", "--out", "out")
     assert done.status == 0
     assert "train (300 texts)" in done.stdout
-    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)" in " ".join(done.stdout.split())
+    assert "Seeds 0 (for development only: do not report them), 100-101 (for tests)" in " ".join(done.stdout.split())
     for told in ("plain", "bleu(order=2)", "growth-4-0.2", "identical-2", "share", "within 2", "World by world, 80"):
         assert told in done.stdout
     assert "wrote bench.json, bench.csv, bench.md, bench.html, bench.tex, 1 figure in figures to out" in done.stderr

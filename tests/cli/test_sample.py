@@ -103,7 +103,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, models: Path, run: 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("ngram",), "say how many sentences: -n N"),
+        (("ngram",), "the number of sentences is missing: add -n N"),
         (("ngram", "-n", "0"), "--sentences must be at least 1, got 0"),
         (("ngram", "-n", "x"), "invalid value for '-n'"),
         (("ngram", "-n", "1", "--temperature", "0"), "--temperature must be above 0, got 0"),

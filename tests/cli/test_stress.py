@@ -20,7 +20,11 @@ METRICS = ("--metrics", "bleu(order=2),distinct-n(order=2),length")
 def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("stress", *SMALL, *METRICS, "--other", "lstm.txt", "--out", "out")
     assert done.status == 0
-    for told in ("What each metric makes of each damage", "70 texts a part, 4 random draws", "bleu(order=2) ↑"):
+    for told in (
+        "Response of each metric to each kind of damage",
+        "70 texts a part, 4 random draws",
+        "bleu(order=2) ↑",
+    ):
         assert told in done.stdout
     assert "nothing Sentences are replaced by other real ones: no damage" in " ".join(done.stdout.split())
     assert "lowercase" in done.stdout.split("Left out")[1]

@@ -51,7 +51,7 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
     assert json.loads(again.stdout) == document
     plain = run("study", "judges", "--judgements", "judged.csv", "--out", "out")
     assert plain.status == 0
-    assert "What the paper found, and whether it holds here" in plain.stdout
+    assert "Findings of the paper, and whether they hold here" in plain.stdout
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ("[1]\n", "line 1: which of the 1 values. Name the position of the text, as in FILE::[0]"),
         ("true\n", "line 1: the value must be a string or an object, got a boolean"),
         ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
-        ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is not a character"),
+        ('"\\ud83d"\n', "line 1 contains a lone surrogate (\\ud83d), which is not a character"),
         ("{}\n", "which column holds the texts? Give a file with texts; it has: none"),
     ],
 )

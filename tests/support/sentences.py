@@ -21,7 +21,7 @@ _OTHER_LANGUAGES = re.compile(
     r"\(\?[:!=<P]|\\[bdswWSDr({\[]|\[\^|^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA)\b|^\s*<|[{;]\s*\n|=\"|'>"
     r"|\", [^\"]*\b(19|20)\d\d\b|^\s*Parameters\s*\n\s*-"
 )  # regular expressions, SQL, HTML, CSS, LaTeX, the titles of papers, sections of docstrings
-_END = re.compile(r"(?<=[.?!])[\"')]*\s+(?=[A-Z{\"'`-])|\n\s*\n")
+_END = re.compile(r"(?<=[.?!])[\"')]*\s+|\n\s*\n")
 _TAGS = re.compile(r"</?(?:a|b|i|em|strong|code|kbd|span|abbr)\b[^>]*>")
 _BLOCKS = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL)
 

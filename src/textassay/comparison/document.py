@@ -144,8 +144,8 @@ _GUIDE = (
      "Twice the balanced accuracy of a classifier on texts it never saw, minus one. 0: it can only guess. 1: it is "
      "never wrong. It is what this classifier detects, so a small value is no proof of likeness."),
     ("floor", "The floor, (real)",
-     "One half of the real text measured as if it were generated, against the other half: the score of text that "
-     "cannot be distinguished from real text."),
+     "One half of the real text measured as if it were generated, against the other half: the score of text just "
+     "like real text."),
     ("train", "The training text",
      "A generator that learnt it perfectly, and copied nothing, would score the same. Where it is far from the real "
      "text, the two are of different sources, and no generator can come near."),

@@ -730,7 +730,7 @@ def _warnings(
             name = task.name.removesuffix(MATCHED)
             verb = "compared with" if name in (HELDOUT, TRAIN) else "ranked beside"
             messages.append(
-                f"{name} has {len(task.generated)} texts, fewer than the {floor_size} of the {FLOOR} row: where "
+                f"{name} has {len(task.generated):,} texts, fewer than the {floor_size:,} of the {FLOOR} row. Where "
                 f"closer to real text is better, it is {verb} real text of its own size"
             )
     return [

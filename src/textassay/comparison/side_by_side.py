@@ -145,9 +145,9 @@ def side_by_side(comparisons: Mapping[str, Comparison]) -> Document:
 
 def _reading(first: Comparison) -> str:
     return (
-        f"Differences from the first to the last, with {level(first.level)} intervals from both sides' variances, as "
-        "for independent draws; p is adjusted for the generators of a metric (Holm). A change is clear if p is below "
-        "one minus the level. Another draw of texts or another seed is noise; another training run is not covered."
+        f"Differences from the first to the last, with {level(first.level)} intervals that treat both sides as "
+        "independent draws. p is adjusted for the generators of a metric (Holm). A change is clear if p is below one "
+        "minus the level. Another draw of texts or another seed is noise; another training run is not covered."
     )
 
 

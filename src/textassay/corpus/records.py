@@ -118,7 +118,7 @@ class SourceColumns:
                 f"All rows are read as one side, though column '{name}' has {len(found[name])} values: "
                 f"{', '.join(values)}{more}{others}.",
                 f"If the column gives the source of a text, --table FILE --source-column {name} --real VALUE "
-                f"compares them, 'FILE::COLUMN[{name}={value}]' reads the rows of one.",
+                f"compares the sources; 'FILE::COLUMN[{name}={value}]' reads one.",
                 n,
                 is_warning=_SOURCE.fullmatch(name) is not None,
             )

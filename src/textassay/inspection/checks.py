@@ -251,8 +251,8 @@ def _cut_finding(pair: Pair, cut: int, edge: int, lengths: list[npt.NDArray[np.i
     return pair.plain_finding(
         "cut-length",
         severity or "note",
-        f"The {side} texts seem truncated at {edge} {unit}: {counts[cut]} of them have exactly that many and none "
-        f"has more, while {beyond.counts[1 - cut]:,} of {beyond.sizes[1 - cut]:,} {other} texts have more.",
+        f"The {side} texts seem truncated at {edge} {unit}: {counts[cut]:,} have exactly that many and none more, "
+        f"but {beyond.counts[1 - cut]:,} of {beyond.sizes[1 - cut]:,} {other} texts do.",
         counts,
         beyond.sizes,
         (

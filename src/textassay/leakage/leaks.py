@@ -367,8 +367,8 @@ def _of_control(control: Carried, share_repeated: float) -> list[str]:
     copied = float((control.copies[long if long.any() else slice(None)] >= 0).mean())
     if copied >= _TRAINED_ON and share_repeated < _REPEATED:
         raise InputError(
-            f"{100 * copied:.0f} % of the held-out text occurs in the training text, so it cannot serve as fresh "
-            "text: give --real text that the generators were not trained on"
+            f"{100 * copied:.0f} % of the held-out text occurs in the training text, so it is not fresh text: give "
+            "--real text that the generators were not trained on"
         )
     share = float((control.copies >= 0).mean())
     if share < share_repeated + _HIGH_CONTROL:

@@ -93,8 +93,8 @@ DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, o
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; `independent`,
-whether texts are taken for independent draws without a look at them; and how texts are prepared: `tokenizer`,
-`lowercase`, `normalize`, `max_tokens`, as in `compare`. Those that take `texts` measure as many drawn texts of each
+whether to treat texts as independent without a test. They share the preparation of texts with `compare`: `tokenizer`,
+`lowercase`, `normalize`, `max_tokens`. Those that take `texts` measure as many drawn texts of each
 side, all where it is None. A text may be a list of str, a column, a path or a `Corpus`. All raise `EmptyCorpusError`
 where a side has no text, `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)

@@ -74,7 +74,7 @@ class Sample(Files, Computing, Clustered):
         """Raise for whatever can be seen to be wrong before the model is read."""
         is_endpoint = self.model.startswith(_ENDPOINT)
         if self.sentences is None and self.prefixes is None and self.contexts is None and not is_endpoint:
-            raise OptionError("say how many sentences: -n N")
+            raise OptionError("the number of sentences is missing: add -n N")
         if self.prefix is not None and self.prefixes is not None:
             raise OptionError("--prefix and --prefixes cannot be combined: leave one of them out")
         if self.out is not None:
@@ -99,7 +99,7 @@ class Sample(Files, Computing, Clustered):
             asked["top_p"] = self.top_p
         model = open_endpoint(self.model, self.out, asked)
         if self.sentences is None and not model.has_prompts:
-            raise OptionError("say how many sentences: -n N")
+            raise OptionError("the number of sentences is missing: add -n N")
         n = len(model.prompts) if self.sentences is None else self.sentences
         try:
             draw_answers(model, n, seed=self.seed, quiet=self.quiet)

@@ -328,7 +328,7 @@ class Sentences(Train):
             sides = self.generator.training_sides(real, valid_file)
             valid_source = sides[1].name
             if self.valid is None:
-                self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+                self.say(f"no --valid: {valid_source}, a tenth, are held out for validation")
             form, all_train, all_valid = self.generator.corpora(*sides)
         if len(form.vocabulary) == len(SPECIAL_TOKENS):
             raise EmptyCorpusError(
@@ -495,7 +495,7 @@ class Contexts(Networks):
     contexts: Annotated[
         str, option("Context of each line of --real: a .tsv or .csv table with a header.", "FILE", CONTEXTS)
     ]
-    valid_contexts: Annotated[str | None, option("The same for --valid.", "FILE", CONTEXTS)] = None
+    valid_contexts: Annotated[str | None, option("Contexts of --valid, in the same form.", "FILE", CONTEXTS)] = None
     context_count: Annotated[
         int | None, option("Merge contexts that occur less often into one.", "N", CONTEXTS), Between(1)
     ] = None
@@ -714,7 +714,7 @@ class Pairs(Train):
     """A translation model."""
 
     source: Annotated[str, option("Source text: line k of --real translates line k.", "FILE", PAIRS)]
-    valid_source: Annotated[str | None, option("The same for --valid.", "FILE", PAIRS)] = None
+    valid_source: Annotated[str | None, option("Source text of --valid.", "FILE", PAIRS)] = None
     hold_back: Annotated[
         int, option("Hold N pairs out of training; they are written to --out.", "N", PAIRS), Between(0)
     ] = 0
@@ -753,7 +753,7 @@ class Pairs(Train):
         form, *pairs = self.generator.training_pairs((train[0], train[1]), valid)
         if valid is None:
             valid_source = f"the last {len(pairs[1])} of the pairs"
-            self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+            self.say(f"no --valid: {valid_source}, a tenth, are held out for validation")
         if self.hold_back:
             seen = set(zip(pairs[0].source.texts, pairs[0].target.texts, strict=True))
             repeated = sum(pair in seen for pair in zip(*held, strict=True))

@@ -173,8 +173,8 @@ def measure_bleu_run(
     usable = text.take(np.flatnonzero(text.lengths >= (sentence_length if ends == "excluded" else max(lengths) + 1)))
     if len(usable) < 2:
         raise TooFewSentencesError(
-            f"{len(usable)} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
-            "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
+            f"{len(usable):,} of {len(text):,} sentences have {sentence_length} tokens; at least 2 are needed, one "
+            "for a prefix and one for a reference. Choose shorter sentences"
         )
     sides = _two_sides(usable, n, seed=seed_for("data"))
     n = len(sides[0])
@@ -232,7 +232,7 @@ def _two_sides(text: Corpus, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
         return order[: len(order) // 2], order[len(order) // 2 :]
     if len(np.unique(text.groups)) < 2:
         raise TooFewSentencesError(
-            "prefixes and references need at least one group each, and all texts are of one group"
+            "prefixes and references need at least one group each, but all texts are in one group"
         )
     sides = halves(len(text), stream(seed, "groups"), text.groups)
     n = min(n, *map(len, sides))
@@ -294,13 +294,11 @@ def check_not_translation(model: object) -> None:
     """Raise `NotForTranslationError` if the model needs a source, `InputError` if it answers a context."""
     if isinstance(model, ContextSettings):
         name = getattr(model, "name", "the model")
-        raise InputError(
-            f"exposure bias is defined for models of free text, such as lstm, and {name} answers a context"
-        )
+        raise InputError(f"exposure bias is defined for models of free text, such as lstm, but {name} needs a context")
     if getattr(model, "needs_source", False):
         raise NotForTranslationError(
-            f"EB-bleu is not defined for {getattr(model, 'name', 'this model')}, which answers a source: a prefix of "
-            "the reference gives away the rest of it, while other correct answers of the model score low; use EB-C"
+            f"EB-bleu is not defined for {getattr(model, 'name', 'this model')}, which translates a source. A prefix "
+            "of the reference reveals the rest of it, while other correct translations score low; use EB-C"
         )
 
 

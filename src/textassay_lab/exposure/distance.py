@@ -165,7 +165,7 @@ def _same_words(vocabulary: Vocabulary, other: Vocabulary, name: str, other_name
     if len(other) != len(vocabulary) or len(missing) > 0:
         raise OptionError(
             f"{name} and its oracle {other_name} have different vocabularies, of {len(vocabulary)} and {len(other)} "
-            "tokens: train both on text with one vocabulary, such as samples of the oracle"
+            "tokens: train both with one vocabulary, such as on samples of the oracle"
         )
     return places
 

@@ -43,12 +43,12 @@ Bounds = Sequence[Interval | None]
 _DISTANCE_NAMES = {
     "tv": "total variation",
     "js": "Jensen-Shannon divergence",
-    "greedy": "share of unlike likeliest words",
+    "greedy": "share of different most likely words",
     "kl": "Kullback-Leibler divergence",
 }
 _ENDS = {
-    "excluded": "no sentence ends, on any side: models of whole sentences run on past their ends",
-    "absorbing": "a sentence may end, on all sides; what has ended says nothing more",
+    "excluded": "no sentence ends, on any side: models of whole sentences continue past their ends",
+    "absorbing": "sentences may end, on all sides, and add nothing afterwards",
 }
 _FINE = 0.1  # percent points: intervals narrower than this to each side get another decimal
 _ANSWER = 3  # sentences
@@ -89,7 +89,7 @@ def switching_section(samples: Sequence[SwitchedSample], title: str = "") -> Sec
     for n, beside in enumerate(zip(*kinds.values(), strict=True), start=1):
         rows.append(Row((Cell(f"sample {n}"),), "heading"))
         rows += [(sample.kind, _bracketed(sample)) for sample in beside]
-    note = "In brackets: the prefix. What follows is the model's. Drawn at random, none was chosen."
+    note = "In brackets: the prefix. The rest is written by the model. Examples are drawn at random."
     table = Table.of("texts", ("prefix", "text"), rows, texts=(1,), notes=(note,))
     return section(title or "Texts after prefixes of several kinds", table)
 
@@ -152,7 +152,7 @@ def _excess_section(exposure: Exposure, excess: ExcessError) -> Section:
         "excess, %": [number_cell(value, places) for value in percent.values[shown].tolist()],
         level(exposure.settings.level): [interval_cell(bounds[k], places) for k in shown],
     }
-    line = _line("over the model's own words", "excess error, %", percent, x="tokens so far")
+    line = _line("after the model's own words", "excess error, %", percent, x="tokens so far")
     return section(
         "Excess accumulated error",
         _by_length("excess-error", columns, tokens, first="tokens so far"),
@@ -273,7 +273,7 @@ def _verdicts(exposure: Exposure) -> list[str]:
         _verdict(name, effects[name], measures[name], share) for name in ("EB-C", "EB-bleu") if name in effects
     ]
     if "EB-bleu" not in effects:
-        sentences.append("Nothing is said of exposure bias: no prefixes of the model were measured.")
+        sentences.append("There is no verdict on exposure bias: no prefixes of the model were measured.")
     scale = [
         f"{_described(kind)} {_effect(1 - 1 / float(other.values[-1]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
         for kind, other in exposure.bleu.items()
@@ -281,7 +281,7 @@ def _verdicts(exposure: Exposure) -> list[str]:
     ]
     if scale:
         tokens = counted(exposure.lengths.lengths[-1], "token")
-        sentences.append(f"For scale, this share of BLEU is lost after {tokens} of: {'; '.join(scale)}.")
+        sentences.append(f"For comparison, the share of BLEU lost after {tokens} of: {'; '.join(scale)}.")
     excess = effects.get("excess error")
     if excess is not None and excess.interval is not None:
         sentences.append(_verdict("excess error", excess, measures["excess error"], share))
@@ -292,15 +292,14 @@ def _rule(exposure: Exposure) -> str:
     """Return the rule by which `_verdicts` says what it says."""
     longest = exposure.lengths.lengths[-1]
     share = level(exposure.settings.level)
-    over = "over runs: other draws of the model and other parts of this text"
+    over = "over runs, that is over other draws of the model and other parts of this text"
     if exposure.settings.bleu_runs == 1:
         over = "over the sentences of one run"
     others = "" if exposure.excess is None else ", or that of the excess above 0"
     return (
-        f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of "
-        f"{counted(longest, 'token')}, lies above 1{others}. One that holds 1 and "
-        f"stays within {level(RATIO_MARGIN)} of it rules more than that out; any other leaves it open. Intervals are "
-        f"{over}."
+        f"Rule: there is exposure bias if the {share} interval of the ratio after the longest prefix "
+        f"({counted(longest, 'token')}) lies above 1{others}. An interval that includes 1 and stays within "
+        f"{level(RATIO_MARGIN)} of it rules out a larger bias; otherwise the question is open. Intervals are {over}."
     )
 
 
@@ -322,7 +321,7 @@ def _facts(exposure: Exposure) -> Iterator[tuple[str, str]]:
         "EB-bleu",
         f"{_runs(settings.bleu_runs)} of {counted(bleu.n_sentences, 'continuation')} against "
         f"{counted(bleu.n_references, 'reference')}"
-        + (f" ({count(settings.n)} were asked for)." if bleu.n_sentences < settings.n else "."),
+        + (f" ({count(settings.n)} requested)." if bleu.n_sentences < settings.n else "."),
     )
     if exposure.oracle is not None:
         yield (
@@ -336,21 +335,28 @@ def _facts(exposure: Exposure) -> Iterator[tuple[str, str]]:
 def _explanations(exposure: Exposure) -> list[tuple[str, str]]:
     """Return what the columns mean."""
     terms = [
-        ("C-bleu(H)", "mean BLEU-3, in percent, of what the model writes after prefixes from H; prefixes do not count"),
-        ("EB-bleu", "C-bleu(data) divided by C-bleu(H): 1 without exposure bias, more with it"),
+        ("C-bleu(H)", "mean BLEU-3, in percent, of the model's continuations of prefixes from H, without the prefixes"),
+        ("EB-bleu", "C-bleu(data) divided by C-bleu(H): 1 without exposure bias, above 1 with it"),
         ("±", "standard deviation over runs"),
         ("ends", _ENDS[exposure.settings.ends]),
     ]
     if exposure.oracle is not None:
         terms += [
-            ("CGD(H)", "mean distance between the next words of model and oracle after prefixes from H"),
-            ("EB-C", "CGD(model) divided by CGD(data): 1 without exposure bias, more with it"),
+            ("CGD(H)", "mean distance between the next-word distributions of model and oracle after prefixes from H"),
+            ("EB-C", "CGD(model) divided by CGD(data): 1 without exposure bias, above 1 with it"),
         ]
     if exposure.excess is not None:
-        terms.append(("excess", "by how much errors pile up faster over the model's own words than over the oracle's"))
+        terms.append(
+            ("excess", "how much faster errors accumulate after the model's own words than after the oracle's")
+        )
     ties = max(exposure.ties.values(), default=0.0)
     if "greedy" in exposure.rates and ties > 0:
-        terms.append(("greedy", f"up to {100 * ties:.2g} % of the sequences have several likeliest words; one counts"))
+        terms.append(
+            (
+                "greedy",
+                f"up to {100 * ties:.2g} % of the sequences have several most likely words, of which one is used",
+            )
+        )
     return terms
 
 
@@ -370,21 +376,22 @@ def _measures(exposure: Exposure) -> dict[str, _Measure]:
     return {
         "EB-C": _Measure(
             "Against the oracle",
-            f"after {tokens} of its own the model's next words are {{}} farther from the oracle's than after real ones "
-            f"({distance})",
-            "after real words, the next words of model and oracle do not differ in every run",
+            f"after {tokens} of its own text, the model's next-word distribution is {{}} farther from the oracle's "
+            f"than after real text ({distance})",
+            "in some run, the next-word distributions of model and oracle do not differ after real text",
             "sequences of each kind",
         ),
         "EB-bleu": _Measure(
             "By BLEU",
-            f"after {tokens} of real text the BLEU of the model's continuations is {{}} higher than after its own",
-            "in some run, no word of the model's continuations stands in a reference",
+            f"after {tokens} of real text, the BLEU of the model's continuations is {{}} higher than after its own "
+            "text",
+            "in some run, no word of the model's continuations occurs in a reference",
             "continuations of each kind",
         ),
         "excess error": _Measure(
             "By accumulated error",
-            f"over the first {n_tokens} tokens errors pile up {{}} faster after the model's own words than after the "
-            "oracle's",
+            f"over the first {n_tokens} tokens, errors accumulate {{}} faster after the model's own words than after "
+            "the oracle's",
             draws="sequences of each kind",
         ),
     }
@@ -395,12 +402,14 @@ def _verdict(name: str, effect: Effect, measure: _Measure, share: float) -> str:
     bounds = effect.interval
     if bounds is None:
         if math.isfinite(effect.value):
-            return f"Nothing is said of {name}, {number(effect.value, 3)}: so few texts give it no interval."
+            return (
+                f"There is no verdict on {name} ({number(effect.value, 3)}): there are too few texts for an interval."
+            )
         return f"{name} is undefined: {measure.undefined}."
     value, low, high = (end - effect.none for end in (effect.value, bounds.low, bounds.high))
     settle = ""
     if effect.side:
-        verdict = "there is exposure bias" if effect.side > 0 else "there is no exposure bias, rather the contrary"
+        verdict = "there is exposure bias" if effect.side > 0 else "there is no exposure bias, but the opposite"
     elif verdict_of(low, high, margin=RATIO_MARGIN) == "negligible":
         most = _effect(max(high, 0.0), low, high).split(" [")[0]
         verdict = f"there is no exposure bias of more than {most}"

@@ -87,15 +87,15 @@ def choose_lengths(
     if not chosen or chosen[-1] > length_cut - ORDER:
         longest = chosen[-1] if chosen else 1
         raise OptionError(
-            f"a continuation needs at least {ORDER} tokens to be scored, and sentences of {length_cut} tokens "
-            f"leave {max(length_cut - longest, 0)} after a prefix of {longest}: ask for shorter prefixes or longer "
+            f"continuations need at least {ORDER} tokens; sentences of {length_cut} tokens leave "
+            f"{max(length_cut - longest, 0)} after a prefix of {longest}. Choose shorter prefixes or longer "
             f"sentences ({counts})"
         )
     n_usable = n_long_enough(text, length_cut if ends == "excluded" else chosen[-1] + 1)
     if n_usable < 2:
         raise TooFewSentencesError(
-            f"{n_usable} of {len(text)} sentences are long enough for prefixes of {chosen[-1]} tokens in sentences of "
-            f"{length_cut}, at least 2 are needed, for a prefix and for a reference: ask for shorter ones ({counts})"
+            f"{n_usable:,} of {len(text):,} sentences are long enough for prefixes of {chosen[-1]} tokens in "
+            f"sentences of {length_cut}; at least 2 are needed. Choose shorter prefixes or sentences ({counts})"
         )
     n_left = {length: n_long_enough(text, length) for length in (*chosen, length_cut)}
     return ChosenLengths(chosen, length_cut, n_left, len(text), n_usable)
@@ -103,8 +103,8 @@ def choose_lengths(
 
 def _length_counts(text: Corpus, lengths: Sequence[int]) -> str:
     """Return, in words, how many sentences have at least each number of tokens."""
-    parts = [f"{n_long_enough(text, length)} have {length} tokens" for length in sorted(set(lengths))]
-    return f"of {len(text)} sentences {', '.join(parts)} or more"
+    parts = [f"{n_long_enough(text, length):,} have {length} tokens" for length in sorted(set(lengths))]
+    return f"of {len(text):,} sentences, {', '.join(parts)} or more"
 
 
 Keep = Callable[[Mapping[str, Any], Callable[[], Any]], Any]
@@ -453,29 +453,31 @@ def exposure_bias(
         try:
             check_not_translation(None if side is None else side.model)
         except NotForTranslationError as error:
-            advice = "'textassay translate --prefix-mode' shows what it makes of forced beginnings"
+            advice = "'textassay translate --prefix-mode' shows translations after forced beginnings"
             raise NotForTranslationError(f"{error}; {advice}") from None
     if truth is not None:
         tokens = [set(side.form.vocabulary.tokens) for side in (opened, truth)]
         if tokens[0] != tokens[1]:
             raise OptionError(
-                f"{label(opened)} and its oracle {label(truth)} have different vocabularies, of {len(tokens[0])} and "
-                f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
-                "text that it drew"
+                f"{label(opened)} and its oracle {label(truth)} have different vocabularies, of {len(tokens[0]):,} "
+                f"and {len(tokens[1]):,} tokens, {len(tokens[0] & tokens[1]):,} in both. Train one with --like on "
+                "samples of the other"
             )
     file = as_texts(real, "the text")
     corpus = opened.corpus(file)
     tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:
-        raise InputError(f"{label(opened)} knows no token of {file.name}: give text in its language, in its tokens")
+        raise InputError(
+            f"all tokens of {file.name} are unknown to {label(opened)}: give text in its language and tokenisation"
+        )
     _check_unseen(opened, corpus, file.name)
     if blocks:
         sentence_length = LONGEST if sentence_length is None else sentence_length
         corpus = cut_blocks(corpus, sentence_length)
     elif len(corpus) == 1:
         raise TooFewSentencesError(
-            f"{file.name} is one sentence, of {len(corpus.tokens)} tokens: at least 2 are needed, for a prefix and "
-            "for a reference; is it running text? then cut it into blocks (--blocks)"
+            f"{file.name} is one sentence, of {len(corpus.tokens):,} tokens: at least 2 are needed, for a prefix and "
+            "for a reference. If it is running text, use --blocks"
         )
     settings = ExposureSettings(
         kinds=tuple(prefixes),
@@ -505,16 +507,15 @@ def _check_unseen(opened: TextGenerator, corpus: Corpus, name: str) -> None:
     seen = record.get("train") or {}
     n_seen = seen.get("sentences", 0)
     reason = (
-        f"what {label(opened)} was trained on: give text that it never saw, since what it learnt by heart reads well"
+        f"what {label(opened)} was trained on: give text that it was not trained on, since memorised text scores too "
+        "well"
     )
     if corpus.fingerprint == seen.get("fingerprint"):
         raise InputError(f"{name} is {reason}")
     if 0 < n_seen < len(corpus) and corpus.take(np.arange(n_seen)).fingerprint == seen.get("fingerprint"):
         raise InputError(f"the first {n_seen} of {len(corpus)} sentences of {name} are {reason}")
     if corpus.fingerprint == (record.get("valid") or {}).get("fingerprint"):
-        warnings.warn(
-            f"{name} decided when the training of {label(opened)} stopped: other text is better", stacklevel=3
-        )
+        warnings.warn(f"{name} decided when the training of {label(opened)} stopped: give other text", stacklevel=3)
 
 
 def _keep_cells(folder: Path, opened: TextGenerator, oracle: TextGenerator | None, corpus: Corpus) -> Keep:

@@ -187,7 +187,7 @@ def _curve(
     same = [str(length) for length, value in zip(lengths, cgd[:, 0].tolist(), strict=True) if value == 0]
     if same:
         warnings.warn(
-            f"EB-C ({distance}) is undefined after {', '.join(same)} tokens: after references, model and oracle agree",
+            f"EB-C ({distance}) is undefined after {', '.join(same)} tokens: model and oracle agree after references",
             stacklevel=4,
         )
     with np.errstate(divide="ignore", invalid="ignore"):

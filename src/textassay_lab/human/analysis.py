@@ -226,7 +226,7 @@ def analyse(
     counts = np.bincount(judgements.item, minlength=len(judgements.items))
     is_vote = judgements.scale == "real-or-fake"
     if votes is not None and not is_vote:
-        raise OptionError(f"votes are counted of real or fake: these judgements are ratings, got votes {votes}")
+        raise OptionError(f"votes apply to judgements of real or fake, but these are ratings: got votes {votes}")
     usual = usual_votes(judgements)
     required_votes = usual if votes is None else None if votes == "all" else votes
     kappa_votes = usual if required_votes is None else required_votes
@@ -337,9 +337,9 @@ def _few_raters(pairs: Sequence[GeneratorDifference], n_raters: int) -> str:
     ]
     rest = [f"{len(pairs) - len(named)} more"] if len(pairs) > len(named) else []
     return (
-        f"{n_raters} raters are few: intervals, ranks and p are of raters like them, who may differ more than so few "
-        f"can show. As these {n_raters} alone judge, these differ, too: {join_words([*named, *rest])}. More raters "
-        "would settle it, more texts hardly"
+        f"{n_raters} raters are few: intervals, ranks and p-values are for raters like them, whose differences so "
+        f"few cannot show. For these {n_raters} raters alone, these differ, too: {join_words([*named, *rest])}. More "
+        "raters would decide it, more texts hardly"
     )
 
 

@@ -58,24 +58,24 @@ def analysis_document(analysis: HumanAnalysis) -> Document:
         tuple(_answer(analysis)),
         tuple(_facts(analysis)),
         sections(
-            section("To be read with care", *(Paragraph(warning, "warning") for warning in analysis.warnings)),
+            section("Warnings", *(Paragraph(warning, "warning") for warning in analysis.warnings)),
             None if analysis.by_majority is None else _accuracy_section(analysis, analysis.by_majority, share),
             _generators_section(analysis, share) if analysis.by_judgement.generators else None,
             section("Agreement beyond chance", _agreement(analysis, share)),
             _raters_section(analysis),
             section(
-                "Generated, and taken for real" if is_vote else "Generated, and rated highest",
+                "Generated text judged real" if is_vote else "Generated text rated highest",
                 _texts("taken-for-real", analysis.taken_for_real, is_vote=is_vote),
             ),
             section(
-                "Real, and taken for fake" if is_vote else "Real, and rated lowest",
+                "Real text judged fake" if is_vote else "Real text rated lowest",
                 _texts("taken-for-fake", analysis.taken_for_fake, is_vote=is_vote),
             ),
             section(
-                "Most disputed, the first of each (all in --json and --out)",
+                "Most disputed, first of each (all in --json and --out)",
                 _texts("disputed", disputed, is_vote=is_vote),
             ),
-            section("Why, by what the comments say", _reasons(analysis)),
+            section("Reasons given in comments", _reasons(analysis)),
         ),
         lead="generators" if analysis.by_judgement.generators else "accuracy",
         records=tuple(_records(analysis)),
@@ -96,11 +96,11 @@ def next_word_document(score: NextWordScore) -> Document:
     if score.spreads is not None:
         facts.append((_SPREAD_GROUPS.capitalize(), ", ".join(number(spread, 3) for spread in score.spreads)))
     bounds, ratio = score.eb_c_interval, f"EB-C is {rows[2][1].text} {rows[2][2].text}".rstrip()
-    verdict = f"Whether people see exposure bias in {score.model} is open"
+    verdict = f"It is not clear whether people detect exposure bias in {score.model}"
     if bounds is not None and bounds.low > 1:
-        verdict = f"People see exposure bias in {score.model}"
+        verdict = f"People detect exposure bias in {score.model}"
     elif bounds is not None and bounds.high < 1:
-        verdict = f"People see no exposure bias in {score.model}, rather the contrary"
+        verdict = f"People detect no exposure bias in {score.model}, but the opposite"
     table = Table.of("next-word", ("", "value", "interval", "judgements"), rows, main=True)
     title = f"Exposure bias of {score.model}, by people"
     return Document(title, (f"{verdict}: {ratio}.",), tuple(facts), (section("Disagreement", table),))
@@ -109,12 +109,12 @@ def next_word_document(score: NextWordScore) -> Document:
 def power_document(power: Mapping[str, Any]) -> Document:
     """Return how many texts are needed with each number of judges; `power` is what ``--json`` prints."""
     other, percent = power["other"], f"{100 * power['power']:g} %"
-    what = f"an accuracy of {power['accuracy']:g} from guessing"
+    what = f"an accuracy of {power['accuracy']:g}, compared with guessing,"
     if other is not None:
-        what = f"two generators apart (accuracies {power['accuracy']:g} and {other:g})"
+        what = f"a difference between two generators (accuracies {power['accuracy']:g} and {other:g})"
     correlations = (
         f"correlation of judgements of one text {power['text_correlation']:.3f}, by one rater "
-        f"{power['rater_correlation']:.3f}; texts of a generator a rater judges {power['texts_per_rater']:.2f}"
+        f"{power['rater_correlation']:.3f}; texts per generator and rater {power['texts_per_rater']:.2f}"
     )
     ties = [tie_advice(row["judges"]) for row in power["rows"] if row["ties_by_guessing"]]
     reached: ItemColumn = (f"power of {power['texts']}", itemgetter("power"), numbers(3))
@@ -128,14 +128,15 @@ def power_document(power: Mapping[str, Any]) -> Document:
     ], notes=(correlations, *ties), main=True)  # fmt: skip
     fewest = min(power["rows"], key=itemgetter("texts"))
     each = f"{counted(fewest['texts'], 'text')} of a generator, with {counted(fewest['judges'], 'judge')} each"
-    answer = f"{each}, tell {what} with power {percent}, two-sided at {percent_of(power['level'])}."
+    answer = f"{each}, detect {what} with power {percent}, two-sided at {percent_of(power['level'])}."
     return Document("Texts and judges that a study needs", (answer,), sections=(section("Texts needed", table),))
 
 
 def tie_advice(judges: int) -> str:
     return (
-        f"{judges} judges a text can be tied, and judges who guess are tied on {100 * tie_share(judges):.0f} % of the "
-        f"texts: with an odd number, such as {judges - 1} or {judges + 1}, each text has a majority"
+        f"With {judges} judges per text, ties are possible: judges who guess are tied on "
+        f"{100 * tie_share(judges):.0f} % of the texts. With {judges - 1} or {judges + 1} judges, each text has a "
+        "majority"
     )
 
 
@@ -148,7 +149,7 @@ def study_document(study: Study, path: Path) -> Document:
         ("Pages", f"{count(n_pages)} x {counted(study.judgements_per_page, 'rater')} = {submissions}"),
         ("Items", f"{count(n_items)}, and {counted(n_checks, 'attention check')}"),
         ("Seed", str(study.seed)),
-        ("File", f"{path} (says who wrote what: keep it from participants)"),
+        ("File", f"{path} (contains the sources of the texts: keep it from participants)"),
         ("Next", f"textassay human serve {shlex.quote(str(path.parent))}"),
     )
     sides = {"(real)": study.settings.get("real"), **study.settings.get("generators", {})}
@@ -186,14 +187,14 @@ def _answer(analysis: HumanAnalysis) -> Iterator[str]:
     first = analysis.by_judgement
     if first.accuracy is not None:
         bounds = first.accuracy.interval
-        verdict = "Whether people are right more often than by guessing (50 %) is open"
+        verdict = "It is not clear whether people are right more often than by guessing (50 %)"
         if bounds is not None and (bounds.low > 0.5 or bounds.high < 0.5):
             verdict = f"People are right {'more' if bounds.low > 0.5 else 'less'} often than by guessing (50 %)"
         yield f"{verdict}: in {_percent_and_interval(first.accuracy)} of their judgements."
     if len(first.generators) > 1:
         best, *others = analysis.best_first
         tied = [row.generator for row in others if row.rank_low == 1]
-        luck = f", which may be luck: {join_words(tied)} may be as good" if tied else ""
+        luck = f", which may be chance: {join_words(tied)} may be as good" if tied else ""
         if tied and first.of_these_raters(analysis.settings["level"]):
             luck += f" to raters like these {first.n_raters}, who are few"
         how = f"rated highest, {number(best.share.value, 3)}"
@@ -267,7 +268,7 @@ def _accuracy_figure(analysis: HumanAnalysis) -> Figure:
             ("H2: majority of each text", Mark(1, style="hollow", colour="muted")),
         ),
     )
-    caption = "How often people judged right, in %, by H1 and H2, with intervals; guessing is right in half."
+    caption = "How often people judged correctly, in %, by H1 and H2, with intervals; guessing gives 50 %."
     return Figure("accuracy", plot, caption)
 
 
@@ -290,7 +291,11 @@ def _generators_section(analysis: HumanAnalysis, share: str) -> Section:
         value = partial(cell, verdict=verdict, place=0), as_is
         columns += [(Column(verdict.name if is_vote else "rating", better=better), *value)]
         columns += [(share, partial(cell, verdict=verdict, place=1), as_is)]
-    ranked = f"by {first.name}; ranks that overlap may be luck" if is_vote else "ranks that overlap may be luck"
+    ranked = (
+        f"by {first.name}; overlapping ranks may be due to chance"
+        if is_vote
+        else "overlapping ranks may be due to chance"
+    )
     table = Table.of_items(
         "generators",
         [row for row in (*analysis.best_first, first.real) if row is not None],
@@ -302,7 +307,7 @@ def _generators_section(analysis: HumanAnalysis, share: str) -> Section:
             ("texts", "n_items", count_cell),
         ],
         is_reference=lambda row: row is first.real,
-        notes=(f"Rank: {ranked}. p: to differ so much from real text by luck. Both by Holm's method.",),
+        notes=(f"Rank: {ranked}. p: of a difference from real text by chance. Both adjusted by Holm's method.",),
         main=True,
     )
     title = "Judged fake, in % (fewer is better)" if is_vote else "Mean ratings (more is better)"
@@ -417,8 +422,8 @@ def _reasons(analysis: HumanAnalysis) -> Table | None:
         ("comments", lambda row: row[1], count_cell),
         ("%", lambda row: row[1] / reasons.n_comments, percents(0)),
     ], notes=(
-        f"{counted(reasons.n_comments, 'comment')}, besides {count(reasons.n_empty)} that say nothing; one may "
-        "give several reasons. Found by keywords: --reasons FILE takes another list.",
+        f"{counted(reasons.n_comments, 'comment')}, besides {count(reasons.n_empty)} without a reason; one comment "
+        "may give several reasons. Reasons are found by keywords; --reasons FILE reads another list.",
     ))  # fmt: skip
 
 

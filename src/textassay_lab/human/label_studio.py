@@ -109,7 +109,7 @@ def read_label_studio(path: Path) -> Judgements:
     if len(kinds) > 1:
         raise InputError(f"{path} mixes real or fake with numbers: put each kind into a file of its own")
     if not rows:
-        raise InputError(f"{path} holds no annotation")
+        raise InputError(f"{path} contains no annotation")
     places = {name: place for place, name in enumerate(items)}
     raters = {name: place for place, name in enumerate(dict.fromkeys(rater for _, rater, _ in rows))}
     numbered = [(places[name], raters[rater], value) for name, rater, value in rows]

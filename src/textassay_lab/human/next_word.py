@@ -106,8 +106,8 @@ def build_next_word(
     if len(data) != len(model) or not data or len(data) % half:
         fit = min(len(data), len(model)) // half * half
         raise OptionError(
-            f"pages with {half} prefixes of each side need equally many, a multiple of {half}: got {len(data)} of data "
-            f"and {len(model)} of the model; {fit} of each would fit"
+            f"both sides need the same number of prefixes, a multiple of {half}: got {len(data):,} of data and "
+            f"{len(model):,} of the model; {fit:,} of each would fit"
             if fit
             else f"a page needs {half} prefixes of each side, got {len(data)} of data and {len(model)} of the model"
         )
@@ -216,8 +216,8 @@ def draw_translation_prefixes(
         written.append(translations.take(long))
     if len(rows) < 2 * n:
         raise TooFewSentencesError(
-            f"{len(rows)} sources have {length} tokens in both translations, that of {model.name} and that in the "
-            f"pairs, but {2 * n} are needed: use fewer or shorter prefixes, or give more pairs"
+            f"{len(rows):,} sources have {length} tokens in both translations, by {model.name} and in the pairs, but "
+            f"{2 * n:,} are needed. Use fewer or shorter prefixes, or more pairs"
         )
     parts = np.array(rows[:n]), np.array(rows[n:])
     own = Corpus.concatenate(written).take(np.arange(n, 2 * n))

@@ -157,7 +157,7 @@ def read_rating_columns(
     what ``*`` stands for is its system, where no column names that; of ratings alone, each is a rater.
     """
     if not ratings:
-        raise OptionError(f"no column holds the ratings: name one or more with --rating-column; {_listed(path)}")
+        raise OptionError(f"no column of ratings was found: name one or more with --rating-column; {_listed(path)}")
     header = read_columns(path)
     texts = _column(path, header, "text", text)
     is_wide = texts not in header and system is None and _usual(header, "system") is None
@@ -220,7 +220,7 @@ def _read(
     ]
     for name in ratings:
         if not labels[name]:
-            raise InputError(f"{path}: column '{name}' holds no rating")
+            raise InputError(f"{path}: column '{name}' contains no rating")
     return {
         name: Judgements.of(
             own,
@@ -242,8 +242,8 @@ def _column(path: Path, header: Sequence[str], role: str, name: str | None) -> s
     found = _usual(header, role) if name is None else name
     if found is None:
         raise InputError(
-            f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column"
-            f"{_one_row_a_system(path, header)}; {_listed(path)}"
+            f"{path}: found no column for the {_WHAT[role]}: name the column with "
+            f"--{role}-column{_one_row_a_system(path, header)}; {_listed(path)}"
         )
     if found not in header and not _middles(header, found):
         raise InputError(f"{path} has no column '{found}' (--{role}-column); {_listed(path)}")
@@ -274,8 +274,8 @@ def judged_by_columns(path: Path, columns: Sequence[str]) -> str:
     system = _usual(columns, "system") or next((n for n in inputs if re.search("model|system|source", n)), "NAME")
     seen = f"{', '.join(inputs[:_N_SHOWN]) or ', '.join(columns[:_N_SHOWN])} and {', '.join(answers[:_N_SHOWN])}"
     return (
-        f"{path} has {seen}: say which is what, as in textassay judge --ratings {path.name} --text-column {texts} "
-        f"--system-column {system} --rating-column {answers[0]} (a * stands for the number of numbered columns)"
+        f"{path} has {seen}: name its columns (* stands for a number), as in textassay judge --ratings {path.name} "
+        f"--text-column {texts} --system-column {system} --rating-column {answers[0]}"
     )
 
 

@@ -60,7 +60,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     source = Source(path)
     form = form_of(source)
     if form == "lines":
-        raise InputError(f"{path} holds no judgements, but lines: give a table (.csv) with item, rater and label")
+        raise InputError(f"{path} contains plain lines, not judgements: give a table (.csv) with item, rater and label")
     if not form.startswith("JSON"):
         form = "table"
     records, one, _ = records_of(source, form, Columns(text="text"))
@@ -89,4 +89,4 @@ def check_characters(place: str, document: Any) -> None:
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InputError(f"{place} holds a lone surrogate (\\ud800 to \\udfff), which is not a character") from None
+        raise InputError(f"{place} contains a lone surrogate (\\ud800 to \\udfff), which is not a character") from None

@@ -45,7 +45,7 @@ def read_submissions(path: Path, study: Study) -> list[Submission]:
 
 def _check_file(path: Path) -> None:
     if not path.is_file():
-        problem = "is a folder: name the file in it" if path.is_dir() else f"does not exist{nearest_files(path)}"
+        problem = "is a folder: give a file in it" if path.is_dir() else f"does not exist{nearest_files(path)}"
         raise InputError(f"{path} {problem}")
 
 
@@ -53,9 +53,12 @@ def _unknown(path: Path) -> InputError:
     columns = read_columns(path)
     return InputError(
         judged_by_columns(path, columns)
-        or f"{path} holds no judgements: give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
-        "Mechanical Turk, or JSON of Label Studio; or name the columns of any table: textassay judge --ratings "
-        f"{path.name} --text-column NAME --system-column NAME --rating-column NAME; it has: {listed(columns)}"
+        or (
+            f"{path} contains no judgements. Give a CSV file with columns {','.join(COLUMNS[:3])}, batch results of "
+            "Mechanical Turk, or JSON of Label Studio. Or name the columns of any table: textassay judge --ratings "
+            f"{path.name} --text-column NAME --system-column NAME --rating-column NAME. The file has: "
+            f"{listed(columns)}"
+        )
     )
 
 
@@ -85,7 +88,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
     if not (path / STUDY_FILE).is_file():
         if (path / JUDGEMENTS_FILE).is_file() and database is None:
             return read_results(path / JUDGEMENTS_FILE)
-        raise InputError(f"{path} holds neither {STUDY_FILE} nor {JUDGEMENTS_FILE}")
+        raise InputError(f"{path} contains neither {STUDY_FILE} nor {JUDGEMENTS_FILE}")
     study = load_study(path)
     if study.kind != kind:
         command = "analyse" if study.kind == "real-or-fake" else "exposure"

@@ -29,9 +29,9 @@ def meta_evaluation_document(evaluation: MetaEvaluation) -> Document:
          lambda name: everyone[name].value, numbers(_PLACES)),
         (f"{level(evaluation.level)} interval", lambda name: everyone[name].interval, intervals(_PLACES)),
         ("texts", lambda name: everyone[name].n_texts, count_cell),
-        (Column("different", note="texts that differ from one another"),
+        (Column("different", note="distinct texts"),
          lambda name: everyone[name].n_distinct, count_cell),
-        *([(Column("seen", note="texts that stand in the training or validation text"), evaluation.n_seen.get,
+        *([(Column("seen", note="texts that occur in the training or validation text"), evaluation.n_seen.get,
             count_cell)] if seen else []),
     ], is_reference=together.__contains__, main=True)  # fmt: skip
     is_fresh = "No text was judged by a classifier that saw it or an equal text."
@@ -39,8 +39,8 @@ def meta_evaluation_document(evaluation: MetaEvaluation) -> Document:
         is_fresh = f"{counted(seen, 'generated text')} of the test part, or equal ones, were seen in training."
     folds = " and for classifiers of several folds" if evaluation.inflation > 1 else ""
     remarks = notes(
-        "Of a generator: the share of its texts that are called generated, the lower, the better the generator; "
-        "(generated): of all of them; (real): the share of real texts that are called real; (all): the mean of both.",
+        "Per generator: the share of its texts that are called generated; lower is better. (generated): the same for "
+        "all generators; (real): the share of real texts that are called real; (all): the mean of both.",
         f"{is_fresh} Intervals allow for equal texts{folds}.",
     )
     return Document(
@@ -52,7 +52,7 @@ def meta_evaluation_document(evaluation: MetaEvaluation) -> Document:
             ("Fitting", f"{evaluation.seconds:.1f} seconds"),
             ("Signature", str(evaluation.signature)),
         ),
-        (section("How often it is right", table, *remarks, _figure(generators, evaluation)),),
+        (section("Accuracy", table, *remarks, _figure(generators, evaluation)),),
         lead="accuracy",
         records=(
             record("accuracy", _RECORD, ([name, one.value, one.interval.low, one.interval.high, one.n_texts,

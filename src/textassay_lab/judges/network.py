@@ -159,9 +159,9 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
     """A network that reads sentences; a subclass says which. Needs the extra ``neural``."""
 
     recipe: Recipe = setting(Recipe(max_epochs=5), "how it is trained")
-    batch_size: int = setting(256, "sentences of a batch, of both sides together", least=2)
-    min_sentences: int = setting(2, "a word has a vector of its own if so many training sentences hold it", least=1)
-    seed: int = setting(0, "decides, with the text, all that is random: the same bits on one CPU")
+    batch_size: int = setting(256, "sentences in a batch, of both sides together", least=2)
+    min_sentences: int = setting(2, "a word has its own vector if it occurs in so many training sentences", least=1)
+    seed: int = setting(0, "random seed: the same seed and text give the same bits on one CPU")
 
     def __post_init__(self) -> None:
         require_neural(f"the {self.name} discriminator")

@@ -29,9 +29,9 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
     """LSTM over words, or over windows of three of them; needs the extra ``neural``."""
 
     convolution: bool = setting(False, "whether the LSTM reads windows of words")
-    pooling: int = setting(1, "of so many windows the largest values are read; 1 without a convolution")
+    pooling: int = setting(1, "pooling size: maximum over so many windows; 1 without a convolution")
     width: int = setting(96, "the width of word vectors, filters and the LSTM")
-    dropout: float = setting(0.3, "the share of word vectors and outputs that is left out in training")
+    dropout: float = setting(0.3, "dropout of word vectors and outputs in training")
     recipe: Recipe = RECURRENT
 
     def __post_init__(self) -> None:

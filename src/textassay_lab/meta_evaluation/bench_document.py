@@ -36,7 +36,7 @@ def bench_document(bench: Bench) -> Document:
             *inspection_sections(bench.findings, brief_notes=True),
             section(f"Share of the true discrepancy found, and order of the worlds, {_size(bench, n)}",
                     _shares(summaries, n), _figure(bench, n)),
-            section("Are bounds and intervals honest?", _honesty(bench, summaries)),
+            section("Do bounds and intervals hold?", _honesty(bench, summaries)),
             section(f"Mean share by {_side(bench)}", _growth(bench, summaries)) if len(bench.sizes) > 1 else None,
             section(f"World by world, {_size(bench, n)}", _worlds(bench, n)),
             section(f"What each discriminator of dd finds by itself, {_size(bench, n)}", _alone(bench, n)),
@@ -50,7 +50,7 @@ def seeds_sentence(seeds: Sequence[int]) -> str:
     """Return which of `seeds` are for development and which for tests, as a sentence."""
     parts = []
     for kind, chosen in (
-        ("for development: report nothing of them", [seed for seed in seeds if seed < FIRST_TEST_SEED]),
+        ("for development only: do not report them", [seed for seed in seeds if seed < FIRST_TEST_SEED]),
         ("for tests", [seed for seed in seeds if seed >= FIRST_TEST_SEED]),
     ):
         if chosen:
@@ -116,7 +116,7 @@ def _answer_of_controls(bench: Bench, n: int) -> tuple[str, ...]:
     told = [
         f"{null.estimator} {sum(abs(z) <= 2 for z in null.z)} of {len(null.z)}" for null in nulls(bench) if null.n == n
     ]
-    return (f"Where generators are equal, within two standard errors of 0: {join_words(told)}.",) if told else ()
+    return (f"Within two standard errors of 0 where generators are equal: {join_words(told)}.",) if told else ()
 
 
 def _shares(summaries: Sequence[Summary], n: int) -> Table:
@@ -135,10 +135,10 @@ def _shares(summaries: Sequence[Summary], n: int) -> Table:
         ("CPU s", "cpu_seconds", numbers(1)),
     ], heading=lambda row: ("all worlds but controls" if row.kind == ALL else row.kind) if several else "",
     notes=(
-        "share: mean of value / truth. x plain: over the plain logistic regression, on the same draws. x paper: "
-        "over the paper's network, on the world where that is least. tau: Kendall's, with the truth, over worlds "
-        f"more than {APART:g} apart in truth; grow: within families of one model on more and more text. "
-        "wall s, CPU s: seconds a cell.",
+        "share: mean of value / truth. x plain: ratio to plain logistic regression, on the same draws. x paper: "
+        "smallest ratio to the paper's network over worlds. tau: Kendall's tau with the truth, over worlds more than "
+        f"{APART:g} apart in truth. grow: the same within families of one model on growing text. wall s, CPU s: "
+        "seconds per cell.",
     ),
     main=True)  # fmt: skip
 
@@ -167,9 +167,9 @@ def _honesty(bench: Bench, summaries: Sequence[Summary]) -> Table:
         ("largest |z|", largest, numbers(2)),
         ("within 2", within_two, as_is),
     ], notes=(
-        "Controls count here. bounds hold: certified bounds not above the truth. above truth: intervals above that "
-        "of the truth. cover mean: intervals that hold the mean of a world over at least 5 seeds. largest |z|, "
-        "within 2: of value over standard error where both generators are the same.",
+        "Controls are included here. bounds hold: certified bounds not above the truth. above truth: intervals above "
+        "that of the truth. cover mean: intervals that include the mean of a world over at least 5 seeds. largest "
+        "|z|, within 2: value over standard error, where both generators are the same.",
     ))  # fmt: skip
 
 

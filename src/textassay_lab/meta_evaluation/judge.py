@@ -205,20 +205,20 @@ def judge(
         If there are fewer than 2 generators, or ratings or an order say nothing of one.
     """
     if ratings is None and not gold:
-        raise OptionError("nothing says which generator is better: give ratings or gold")
+        raise OptionError("no order of the generators is given: give ratings or gold")
     if isinstance(generated, Comparison | KeptComparison):
         kept: Any = generated if isinstance(generated, KeptComparison) else KeptComparison(generated, {}, {})
     else:
         kept, real = named_texts(generated, real, by=by, may_be_none=True)
     finished = isinstance(kept, KeptComparison)
     if finished and real is not None:
-        raise OptionError("give generated and real texts, or a finished comparison alone")
+        raise OptionError("give either generated and real texts, or a finished comparison")
     settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
     chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
     full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
     from_items = not finished and not kept
     if real_name is not None and (ratings is None or not from_items):
-        raise OptionError("real_name says which texts of ratings are real: give ratings, and texts of nothing else")
+        raise OptionError("real_name names the real texts of ratings: give ratings, and no other texts")
     source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
     criteria = {
         name: _with_real(judged, real_name, source)
@@ -344,7 +344,7 @@ def _judged_texts(
             raise OptionError("real text is missing: metrics compare generated text with it")
         return {name: as_texts(texts, name) for name, texts in {FLOOR: real, **generated}.items()}
     if people is None:
-        raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
+        raise OptionError("no texts are given: give texts, a comparison, or ratings with texts")
     texts: dict[str, Any] = {
         name: [item.text for item in people.items if item.generator == name] for name in people.generators
     }
@@ -352,13 +352,13 @@ def _judged_texts(
         if not all(judged):
             raise InputError(f"{source} has no texts of {name}: give the texts of all generators, and real ones")
     if not texts:
-        raise InputError(f"{source} names no generator: give texts by name, and call its items NAME:LINE")
+        raise InputError(f"{source} names no generator: give texts as NAME=FILE, and name its items NAME:LINE")
     texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
     if real is None and not all(texts[FLOOR] or [""]):
         names = [name for name in people.generators if name.lower() in _CALLED_REAL] or ["NAME"]
         raise InputError(
-            f"{source} calls no text real, but {', '.join(people.generators)}: give real text by --real FILE, or say "
-            f"which of them it is by --real-name {names[0]}"
+            f"{source} has no texts called real, but {', '.join(people.generators)}: give --real FILE, or name the "
+            f"real text with --real-name {names[0]}"
         )
     return {name: as_texts(judged, name) for name, judged in texts.items()}
 
@@ -375,7 +375,7 @@ def _of_people(
 ) -> list[Evaluation]:
     """Return people's evaluation and, of real or fake, that of their majorities."""
     if votes is not None and people.scale == "number":
-        raise OptionError(f"votes are counted of real or fake: the ratings of {source} are numbers")
+        raise OptionError(f"votes apply to judgements of real or fake: the ratings of {source} are numbers")
     mentioned = {item.id.rpartition(":")[0] for item in people.items} - {"real", "Real", FLOOR}
     is_placed = from_items
     if people.generators or is_placed:
@@ -389,8 +389,8 @@ def _of_people(
         golds.append(Evaluation.of_judgements(people, by="majority", votes=votes))
     if is_placed:
         return golds
-    reason = "items are not called NAME:LINE" if has_texts else "the comparison has no texts"
-    notes.append(f"{reason}, so nobody knows which text they are: no text level")
+    reason = "items are not named NAME:LINE" if has_texts else "the comparison has no texts"
+    notes.append(f"{reason}, so judgements cannot be matched to texts: there are no results for single texts")
     return [replace(gold, texts=None) for gold in golds]
 
 
@@ -414,7 +414,7 @@ def _with_orders(
         n_alike = sum(gold.name.rsplit(" #")[0] == order.name for gold in golds)
         golds.append(replace(order, name=f"{order.name} #{n_alike + 1}") if n_alike else order)
         if order.name in metrics:
-            raise InputError(f"{source} has the name of a metric: call it something else")
+            raise InputError(f"{source} has the name of a metric: rename it")
     for gold in golds:
         missing = [name for name in names if name not in gold.generators]
         if missing:

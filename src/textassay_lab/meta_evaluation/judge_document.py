@@ -192,8 +192,8 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
         f"{one.n_pairs} pairs, {one.n_separated} of them told apart by {verdict.gold}. Marked: may be the best, "
             "and not by luck.",
         f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts, or over "
-        "other texts of these generators alone; p: of luck, Holm's over all metrics; rho, r: Spearman, Pearson; "
-        "wrong: pairs ordered the other way, in brackets of those that the gold tells apart; soft: soft pairwise "
+        "other texts of these generators alone. p: of chance, adjusted over all metrics (Holm); rho, r: Spearman, "
+        "Pearson. wrong: pairs in the wrong order, in brackets those that the gold separates; soft: soft pairwise "
         "accuracy.",
     ),
     main=True)  # fmt: skip
@@ -227,8 +227,8 @@ def _texts(judging: Judging) -> Section:
         (Column("rho", "pooled"), lambda name: found[name, "no grouping", "spearman"].value, _correlation),
     ], notes=(
         "within: mean over generators of the correlation among a generator's texts, with its interval over other "
-        "generators and texts; p: that it is luck on these generators, not corrected; pooled: among all texts. A "
-        "metric may rank generators well and know nothing of single texts.",
+        "generators and texts. p: of chance on these generators, not corrected; pooled: among all texts. A metric "
+        "may rank generators well, but not single texts.",
     ))  # fmt: skip
     title = f"Single texts: agreement with {judging.golds[0].name}"
     return section(title, table, _texts_figure(judging, list(within.values()), pooled))

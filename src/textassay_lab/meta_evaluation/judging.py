@@ -311,26 +311,26 @@ def _warnings(golds: Sequence[Evaluation], evaluations: Sequence[Evaluation], sc
     messages = []
     if n < _FEW:
         messages.append(
-            f"with {n} generators no p-value of a rank correlation can be below 2/{math.factorial(n)}"
-            f" = {2 / math.factorial(n):.2g}, and none of a difference between two evaluators below {2 / 2**n:.2g}; "
-            "the interval of an evaluator without a wrong pair is too narrow, since no resample can have one: "
-            "use more generators before you trust a metric"
+            f"with {n} generators, p-values of rank correlations cannot be below 2/{math.factorial(n)} = "
+            f"{2 / math.factorial(n):.2g}, those of differences between two evaluators not below {2 / 2**n:.2g}. The "
+            "interval of an evaluator without a wrong pair is too narrow. Use more generators before you trust a "
+            "metric"
         )
     messages.append(
-        "generators that are one model at several settings are not independent: intervals are then too narrow and "
+        "if generators are one model at several settings, they are not independent: intervals are too narrow and "
         "p-values too small"
     )
     for gold in golds:
         if np.ptp(gold.goodness) == 0:
-            messages.append(f"{gold.name} calls all generators equal, so no evaluator can agree with it")
+            messages.append(f"{gold.name} rates all generators equal, so no evaluator can agree with it")
         elif gold.terms is not None:
             first = next(score for score in scores if score.gold == gold.name)
             messages.append(f"{gold.name} separates {first.n_separated} of {first.n_pairs} pairs of generators")
     fixed = [evaluation.name for evaluation in evaluations if evaluation.terms is None]
     if fixed:
         messages.append(
-            f"without scores of texts: {', '.join(fixed)}; their values do not vary over texts, so their intervals are "
-            "over generators alone"
+            f"no scores of single texts from {', '.join(fixed)}: their intervals cover other generators, but not "
+            "other texts"
         )
     return messages
 

@@ -17,13 +17,13 @@ from textassay_lab.meta_evaluation.damage_curve import DamageCurve
 from textassay_lab.meta_evaluation.stress import Stress
 
 _MARKS = (
-    ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),
-    ("weak", "moves the right way, but too little to be told at any strength"),
-    ("-", "blind: no change found in this much text; one too small to be seen may be there (its interval: --json)"),
-    ("WRONG 0.1", "takes damage for quality: from this strength on, damaged text scores better than real text"),
-    ("(WRONG)", "moves the wrong way, but too little to be told"),
-    ("?", "moves, but the draws do not agree which way"),
-    ("~", "not steadily: falls back as damage grows"),
+    ("0.1", "detects it: from this strength on, damaged text is detected at this size four times in five"),
+    ("weak", "moves in the right direction, but is not detected at any strength"),
+    ("-", "blind: no change found in this much text; a change too small to detect is possible (its interval: --json)"),
+    ("WRONG 0.1", "mistakes damage for quality: from this strength on, damaged text scores better than real text"),
+    ("(WRONG)", "moves in the wrong direction, but not significantly"),
+    ("?", "moves, but draws disagree on the direction"),
+    ("~", "not monotone: falls back as damage grows"),
     ("n/a", "has no value on text damaged like this"),
 )
 _TONES: dict[str, Tone] = {
@@ -63,7 +63,7 @@ def stress_document(stress: Stress) -> Document:
     damages = tuple((name, DAMAGES[name].summary) for name in stress.damages)
     has_curves = bool(stress.curves)
     return Document(
-        "What does each metric make of damage?",
+        "How do metrics respond to damage?",
         _answer(stress),
         (
             ("Texts", ", ".join(f"{name} {count(n)}" for name, n in stress.texts.items())),
@@ -72,7 +72,11 @@ def stress_document(stress: Stress) -> Document:
         ),
         sections(
             *inspection_sections(stress.findings, brief_notes=True),
-            section("What each metric makes of each damage", _map(stress) if has_curves else None, _verdicts(stress)),
+            section(
+                "Response of each metric to each kind of damage",
+                _map(stress) if has_curves else None,
+                _verdicts(stress),
+            ),
             section("How to read it", Terms(_MARKS)),
             section("The damages", Terms(damages), _curves(stress) if has_curves else None),
             section("Left out", Terms(tuple(stress.left_out.items()))) if stress.left_out else None,
@@ -109,8 +113,8 @@ def _answer(stress: Stress) -> tuple[str, ...]:
     misled = {metric: [name for name in found if found[name] == "misled"] for metric, found in verdicts.items()}
     told = [f"{metric} ({join_words(names)})" for metric, names in misled.items() if names]
     return (
-        f"Most is seen by {best}: {most} of {counted(len(damages), 'kind')} of damage.",
-        f"Damage is taken for quality by {join_words(told) or 'no metric'}.",
+        f"Most damage is detected by {best}: {most} of {counted(len(damages), 'kind')}.",
+        f"Damage is mistaken for quality by {join_words(told) or 'no metric'}.",
     )
 
 
@@ -132,9 +136,8 @@ def _map(stress: Stress) -> Figure:
     return Figure(
         "stress-map",
         HeatMap(stress.metrics, stress.damages, cells, wide=0.5),
-        "Number: the smallest share of damage that is told from real text. Blue: the metric gets worse with damage, "
-        "the stronger, the more standard errors per unit of strength; orange: better; dashed: unsure; white: it "
-        "does not move.",
+        "Number: the smallest share of damage that is detected. Blue: the metric gets worse with damage; orange: "
+        "better; dashed: unsure; white: no change. Stronger colour: more standard errors per unit of strength.",
     )
 
 

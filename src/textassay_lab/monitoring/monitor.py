@@ -467,8 +467,8 @@ class TextMonitor(Displayed, document="textassay_lab.monitoring.document:monitor
     def _tokenised(self, texts: Any) -> Corpus:
         if isinstance(self._tokenizer, str) and self._tokenizer not in TOKENIZERS and hasattr(self, "_form"):
             raise InputError(
-                f"the real text was tokenised by {self._tokenizer}, the sample is plain text: return a corpus of this "
-                "tokenizer, or pass the tokenizer itself to the monitor"
+                f"the real text was tokenised by {self._tokenizer}, but the sample is plain text. Return a corpus of "
+                "this tokenizer, or pass the tokenizer itself to the monitor"
             )
         return Corpus.from_texts(texts, tokenizer=self._tokenizer, lowercase=self._lowercase)
 

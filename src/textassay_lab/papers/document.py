@@ -28,8 +28,8 @@ _TONES: dict[str, Tone] = {"holds": "good", "does not hold": "bad", "not measure
 _PARTS = ("parts", "parts that hold")  # names of numbers of a finding
 _FEW = 3
 _PRICED = (
-    "What would decide a finding is reckoned from the errors measured, if the values stay: so many times as many "
-    "trainings, or texts where there is one training; hours of one core for all stages, so at most."
+    "What would decide a finding is estimated from the measured errors, if the values stay. The factor applies to "
+    "trainings, or to texts if there is one training; hours are of one core for all stages, an upper limit."
 )
 _RECORD = (
     *("table", "row", "column", "ours", "low", "high", "spread", "published", "published_spread", "differs"),
@@ -96,7 +96,7 @@ def _what_settles(finding: CheckedFinding, seconds: float) -> str:
     if finding.verdict != _UNSURE:
         return ""
     if finding.needs is None:
-        return "not 1,000 times as much data: a value is at its bound, or has no error (one training)"
+        return "even 1,000 times as much data would not: a value is at its bound, or has no error (one training)"
     hours = seconds * (finding.needs - 1) / 3600
     price = f" ({number(hours, 1 if hours < 10 else 0)} h)" if seconds else ""
     return f"{_times(finding)}{price}; it {finding.then} then"
@@ -127,7 +127,7 @@ def _findings(findings: Sequence[CheckedFinding], seconds: float) -> Section:
     notes = (_PRICED,) if is_open else ()
     table = Table.of("findings", columns, rows, texts=range(1, len(columns)), notes=notes)
     explained = Terms(tuple((join_words(names), rule) for rule, names in rules.items()))
-    title = "What the paper found, and whether it holds here"
+    title = "Findings of the paper, and whether they hold here"
     return section(title, table, section("When a finding holds", explained, extra=True))
 
 

@@ -30,15 +30,17 @@ UNSURE: Verdict = "not separated at this size"
 _MOST_NUMBERS = 6  # of a finding
 _TIMES = tuple(1.1**power for power in range(1, 73))  # as much data that is tried, up to 1,000
 _BY_CHANCES = (
-    "Holds where the chances, over {draws}, that a part {of_it}fails sum to at most 1 - level; does not where a part "
-    "fails with a chance of at least 1 - (1 - level) / parts."
+    "Holds if the probabilities, over {draws}, that a part {of_it}fails sum to at most 1 - level. Does not hold if a "
+    "part fails with probability at least 1 - (1 - level) / parts."
 )
 RULES: Mapping[str, str] = {
-    "interval": "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for "
-    "how many there are, lies wholly outside. The intervals shown are widened unless it holds.",
+    "interval": (
+        "Holds if the {level:g} % interval of each number lies there. Does not hold if one, widened for the number "
+        "of intervals, lies wholly outside. The intervals shown are widened unless it holds."
+    ),
     "draws": _BY_CHANCES.format(draws="draws of texts", of_it=""),
     "taus": _BY_CHANCES.format(draws="draws", of_it="of it "),
-    "order": "Holds where all simultaneous intervals lie above 0, does not where one lies below 0.",
+    "order": "Holds if all simultaneous intervals lie above 0. Does not hold if one lies below 0.",
     "exact": "",
 }
 

@@ -325,12 +325,12 @@ class RunState:
             )
         if document["precision"] != self.precision:
             raise InputError(
-                f"the checkpoint {path} was trained in {document['precision']}, but this run uses {self.precision}: "
-                "set the precision, continue on the machine that wrote it, or delete it to start again"
+                f"the checkpoint {path} was trained in {document['precision']}, but this run uses {self.precision}. "
+                "Set the precision, continue on the same machine, or delete the checkpoint to start again"
             )
         if self.device.type == "cpu" and document["threads"] != torch.get_num_threads():
             warnings.warn(
-                f"the checkpoint {path} was made with {document['threads']} threads, now there are "
+                f"the checkpoint {path} was made with {document['threads']} threads, but this run has "
                 f"{torch.get_num_threads()}: the last bits of the weights may differ from an uninterrupted run",
                 stacklevel=3,
             )

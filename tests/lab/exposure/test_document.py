@@ -138,7 +138,7 @@ def test_against_an_oracle() -> None:
     with pytest.warns(UserWarning, match="undefined"):
         undefined = replace(undefined, rates={"tv": {"model": eb_c(zero, zero, "tv")}})
     assert _verdicts(undefined)[0] == (
-        "EB-C is undefined: after real words, the next words of model and oracle do not differ in every run."
+        "EB-C is undefined: in some run, the next-word distributions of model and oracle do not differ after real text."
     )
     assert "n/a" in to_markdown(exposure_document(undefined))
 
@@ -153,7 +153,7 @@ def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
     told = _verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
     assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")
     other = replace(found, bleu={"random": eb_bleu_of_runs([few])})
-    assert _verdicts(other) == ["Nothing is said of exposure bias: no prefixes of the model were measured."]
+    assert _verdicts(other) == ["There is no verdict on exposure bias: no prefixes of the model were measured."]
 
 
 def test_no_interval_of_a_ratio_reaches_below_zero() -> None:

@@ -185,7 +185,7 @@ def test_ratings_are_told_as_means_and_ranges_and_have_neither_votes_nor_shares(
     assert (highest["mean"], highest["variance"]) == pytest.approx((np.mean(given), np.var(given, ddof=1)))
     assert "agreement" not in highest
     with pytest.raises(
-        OptionError, match="votes are counted of real or fake: these judgements are ratings, got votes 3"
+        OptionError, match="votes apply to judgements of real or fake, but these are ratings: got votes 3"
     ):
         analyse(ratings, votes=3)
 

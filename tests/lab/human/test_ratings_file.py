@@ -80,7 +80,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "c.csv", ("text", "system", "score"), [("a", "m", "good")])
     assert message_of(path, "score") == " line 2, score: a label must be real, fake or a number, got 'good'"
     path = write(tmp_path / "d.csv", ("text", "system", "score"), [("a", "m", "")])
-    assert message_of(path, "score") == ": column 'score' holds no rating"
+    assert message_of(path, "score") == ": column 'score' contains no rating"
 
 
 def test_who_judged_a_text_again_counts_once(tmp_path: Path) -> None:

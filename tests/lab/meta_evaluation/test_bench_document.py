@@ -58,8 +58,8 @@ def test_what_each_discriminator_finds_by_itself_is_told_without_controls() -> N
     ("seeds", "told"),
     [
         ([100], "Seeds 100 (for tests)."),
-        ([0, 1, 2, 99], "Seeds 0-2, 99 (for development: report nothing of them)."),
-        ([99, 100, 101], "Seeds 99 (for development: report nothing of them), 100-101 (for tests)."),
+        ([0, 1, 2, 99], "Seeds 0-2, 99 (for development only: do not report them)."),
+        ([99, 100, 101], "Seeds 99 (for development only: do not report them), 100-101 (for tests)."),
     ],
 )
 def test_seeds_are_told_apart(seeds: list[int], told: str) -> None:

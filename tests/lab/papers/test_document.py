@@ -104,7 +104,7 @@ def test_what_is_undecided_says_what_would_decide_it_and_what_leans_against_the_
     assert [row.cells[3].text for row in table.rows if row.kind != "heading"] == [
         "3.0 times as much data (2.0 h); it holds then",
         "21 times as much data (20 h); it does not hold then",
-        "not 1,000 times as much data: a value is at its bound, or has no error (one training)",
+        "even 1,000 times as much data would not: a value is at its bound, or has no error (one training)",
         "",
     ]
 

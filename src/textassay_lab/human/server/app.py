@@ -93,8 +93,8 @@ class Service:
         if not self.trusts_proxy and "x-forwarded-for" in request.headers and _is_private(host) and not self._notified:
             self._notified.add("proxy")
             self.notify(
-                f"warning: requests come through a proxy at {host}, so all participants count as one address; if it is "
-                f"yours and sets X-Forwarded-For, serve with --trust-proxy {host}"
+                f"warning: requests come through a proxy at {host}, so all participants count as one address. If the "
+                f"proxy is yours and sets X-Forwarded-For, serve with --trust-proxy {host}"
             )
         return address_name(host)
 

@@ -39,8 +39,8 @@ def check_same_study(connection: "sa.Connection", study: Study) -> str | None:
         return None
     if row.fingerprint != study.fingerprint:
         raise InputError(
-            "the pages of the study have changed since its database was created, so answers would belong to other "
-            "texts: restore the old study.json, or name a new database with --database"
+            "the pages of the study have changed since its database was created. Restore the old study.json, or name "
+            "a new database with --database"
         )
     return str(row.owner_hash)
 

@@ -406,11 +406,10 @@ class ExposureStudy(Study):
             yield f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike."
         if self.scale.retrained:
             yield (
-                f"Models whose EB-bleu is measured were trained {trainings(self.scale)} times, those of EB-C "
-                f"{self.scale.runs} times, from other seeds, and on fresh draws where they learn from a model; the "
-                "data model of EB-C is the first training. Values are means over trainings, with intervals "
-                "over them; in tables of EB-bleu a run is the mean of "
-                f"those of one training, of {self.scale.bleu_runs} in all."
+                f"Models for EB-bleu were trained {trainings(self.scale)} times, those for EB-C {self.scale.runs} "
+                "times, with different seeds, and on fresh draws if trained on samples of a model. The data model of "
+                "EB-C is the first training. Values are means over trainings, with intervals over them. In tables of "
+                f"EB-bleu, a run is the mean over those of one training, of {self.scale.bleu_runs} in all."
             )
         yield from self.warning_notes()
         yield from (f"{text} was not there: what needs it is not measured." for text in self.texts.missing)
