@@ -117,7 +117,7 @@ def test_every_misuse_is_an_error_of_ours(call: Callable[..., Any], wrong: Any) 
 def test_every_misuse_of_by_is_one() -> None:
     with pytest.raises(ta.TextassayError, match="has no column 'modle'; it has: text, model"):
         named_texts(FRAME, "human", by="modle")
-    with pytest.raises(ta.TextassayError, match="no text is by 'people'; the texts are by: "):
+    with pytest.raises(ta.TextassayError, match="it has no text by 'people'; the texts are by: "):
         named_texts(FRAME, "people", by="model")
     with pytest.raises(ta.TextassayError, match="name the column of who wrote them: by='model', real='human'"):
         named_texts(FRAME, "human")

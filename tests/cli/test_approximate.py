@@ -73,7 +73,7 @@ def test_windows_the_curve_and_its_figures(folder: Path, models: Path, run: Run)
     told = " ".join(done.stdout.split())
     assert "windows of 20 tokens, each without context" in told
     assert "tokens in none" in told
-    assert "asks for a change below 0.001" in told
+    assert "requires a change below 0.001" in told
     assert "66.44 bits (floor 1e-20)" in told
     found = json.loads((folder / "found" / "approximation.json").read_text())
     rule = found["rule"]

@@ -165,7 +165,7 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
 
 @pytest.mark.filterwarnings("always::textassay.errors.FindingWarning")
 def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> None:
-    assert "holds no audit: begin one with" in refused("audit", "check", "nowhere")
+    assert "contains no audit: start one with" in refused("audit", "check", "nowhere")
     assert "give --model and --prompts" in refused("audit", "start", "--out", "a")
     assert "--model needs --prompts" in refused("audit", "start", "--out", "a", "--model", f"openai:m@{server.url}")
     assert "must be an endpoint" in refused("audit", "start", "--out", "a", "--model", "m", "--prompts", "prompts.txt")

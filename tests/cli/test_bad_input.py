@@ -244,7 +244,7 @@ def test_values_out_of_range(refused: Refused, option: str, value: str, expected
         (("--effort", "quik"), "did you mean quick"),
         (("--device", "gpu"), "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
         (("--device", "cuda:"), "got 'cuda:'"),
-        (("--paper", "--folds", "5"), "--paper and --folds cannot go together"),
+        (("--paper", "--folds", "5"), "--paper and --folds cannot be combined"),
         (("--log-probs", "lp.txt"), "cannot read --log-probs 'lp.txt': write NAME=FILE"),
         (("--log-probs", "lstm="), "write NAME=FILE"),
         (("--log-probs", "lsmt=lp.txt"), "unknown generator in --log-probs 'lsmt': did you mean lstm"),

@@ -154,9 +154,7 @@ def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused
         "exposure", "out", "--real", "reviews.txt"
     )
     assert run("train", "ngram", "--real", "reviews.txt", "--out", "n").status == 0
-    assert "answers to no contexts: leave --contexts out" in refused(
-        "likelihood", "n", "some.txt", "--contexts", "some.tsv"
-    )
+    assert "takes no contexts: leave --contexts out" in refused("likelihood", "n", "some.txt", "--contexts", "some.tsv")
 
 
 def test_a_table_is_made_of_reviews_and_their_labels(folder: Path, run: Run, refused: Refused) -> None:

@@ -85,7 +85,7 @@ def test_standard_output_has_what_came_before_an_endpoint_died(server: Endpoint,
     assert (done.status, len(done.stdout.splitlines())) == (2, 3)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("textassay: error: 3 of 9 answers are there; ")
-    assert last.endswith("with --out FILE answers are kept, and the same command goes on")
+    assert last.endswith("with --out FILE answers are stored, and the same command resumes")
 
 
 def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, server: Endpoint, run: Run) -> None:

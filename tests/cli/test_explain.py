@@ -119,7 +119,7 @@ def test_plan_from_texts_and_from_a_folder(run: Run) -> None:
         (["--real", "real.txt"], "a pilot needs both sides"),
         (["lstm.txt"], "a pilot needs both sides"),
         (["--pilot", "nowhere"], "does not exist"),
-        (["--pilot", "r", "--real", "real.txt", "lstm.txt"], "cannot go together"),
+        (["--pilot", "r", "--real", "real.txt", "lstm.txt"], "cannot be combined"),
     ],
 )
 def test_mistakes_with_plan(refused: Refused, arguments: list[str], message: str) -> None:

@@ -38,7 +38,7 @@ def test_without_an_oracle(folder: Path, models: Path, run: Run) -> None:
     assert "C-bleu(shuffled)" in told
     assert "EB-C" not in told
     assert "In brackets: the prefix." in told
-    assert "Rule: there is exposure bias where the 95 % interval of the ratio" in told
+    assert "Rule: there is exposure bias if the 95 % interval of the ratio" in told
     assert done.stderr == ""
 
 

@@ -40,7 +40,7 @@ def test_limits_are_options_of_every_command_that_reads_texts(refused: Refused) 
 
 def test_limits_from_a_configuration_end_with_the_command(refused: Refused, folder: Path, run: Any) -> None:
     (folder / "c.yaml").write_text("max-text: 10\n")
-    assert "more than the 10 that one text may have" in refused(*INSPECT, "--config", "c.yaml")
+    assert "more than the 10 allowed for one text" in refused(*INSPECT, "--config", "c.yaml")
     assert run(*INSPECT, "--config", "c.yaml", "--max-text", 1000).status == 0
     assert run(*INSPECT).status == 0
 
@@ -50,7 +50,7 @@ def test_a_bomb_and_a_long_line(refused: Refused, folder: Path) -> None:
     assert refused("inspect", "--real", "bomb.txt.gz", "lstm.txt").startswith("bomb.txt.gz is a binary file")
     (folder / "long.txt").write_text("short\n" + "word " * 400_000 + "\n")
     told = refused("inspect", "--real", "long.txt", "lstm.txt")
-    assert told.startswith("long.txt: text 2 has 2,000,000 characters, more than the 1,000,000 that one text may have")
+    assert told.startswith("long.txt: text 2 has 2,000,000 characters, more than the 1,000,000 allowed for one text")
     assert "--max-text 2000000" in told
     assert "--max-tokens" in told
 
@@ -59,7 +59,7 @@ def test_a_bomb_and_a_long_line(refused: Refused, folder: Path) -> None:
     ("content", "message"),
     [
         ("seed: 2020-13-45", "'--seed': Input should be a valid integer"),
-        ("seed: " + "1" * 5000, "too long a number"),
+        ("seed: " + "1" * 5000, "a number with too many digits"),
         ("seed: 1e400", "'--seed': Input should be a valid integer"),
         ("[" * 20_000, "nested too deeply"),
         ("seed: &a [*a]", "the YAML value contains itself"),
@@ -146,7 +146,7 @@ def test_results_that_cannot_be_saved_are_said_to_be_printed_only(
     assert outcome.status == 2
     assert json.loads(outcome.stdout)["tokenizer"] == "whitespace"
     assert outcome.stderr.endswith(
-        "the results were printed, but they are not saved: make room and run the same command again\n"
+        "the results were printed, but not saved: free disk space and run the same command again\n"
     )
 
 

@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(run: Run, folder: Path, mo
     monkeypatch.setattr(document, "write_report", lambda made, out, **more: _full(out))
     done = run(*COMPARE, "--out", there)
     assert done.stderr.endswith(
-        "the results were printed, but they are not saved: make room and run the same command again\n"
+        "the results were printed, but not saved: free disk space and run the same command again\n"
     )
     assert "by length" in done.stdout
 

@@ -116,7 +116,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, models: Path, run: 
         (("ngram", "-n", "1", "--precision", "bfloat16"), "it has no --precision"),
         (("ngram", "-n", "1", "--top-k", "3"), "ngram(order=2) takes no top_k"),
         (("ngram", "-n", "1", "--out", "out.csv"), "--out must end in .txt or .jsonl, got out.csv"),
-        (("ngram", "-n", "1", "--prefix", "a", "--prefixes", "b"), "--prefix and --prefixes cannot go together"),
+        (("ngram", "-n", "1", "--prefix", "a", "--prefixes", "b"), "--prefix and --prefixes cannot be combined"),
         (("ngram", "-n", "1", "--prefixes", "gone.txt"), "gone.txt"),
         (("ngram", "-n", "2", "--prefixes", "real.txt"), "real.txt has 300 lines: give 1, or as many as -n, 2"),
         (("lstm", "-n", "1", "--device", "tpu"), "device must be auto, cpu, cuda"),

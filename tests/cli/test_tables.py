@@ -61,11 +61,11 @@ def test_real_texts_may_name_no_source(folder: Path) -> None:
 
 def test_what_is_wrong_with_a_table_is_said_in_one_line(table: Path, refused: Callable[..., str]) -> None:
     command = ("compare", "--table", "data.jsonl", "--source-column")
-    assert "no text is by 'humans'; the texts are by: human, gpt, lstm" in refused(
+    assert "it has no text by 'humans'; the texts are by: human, gpt, lstm" in refused(
         *command, "model", "--real", "humans"
     )
     assert "has no column 'by'; it has: q, model" in refused(*command, "by", "--real", "human")
-    assert "no text is by 'bert'" in refused(*command, "model", "--real", "human", "bert")
+    assert "it has no text by 'bert'" in refused(*command, "model", "--real", "human", "bert")
     assert "add --source-column" in refused("compare", "--table", "data.jsonl", "--real", "human")
     assert "add --table FILE" in refused("compare", "--source-column", "model", "--real", "real.txt", "lstm.txt")
     assert "has no columns" in refused("compare", "--table", "lstm.txt", "--source-column", "model", "--real", "human")
@@ -117,7 +117,7 @@ def test_a_table_of_python(table: Path) -> None:
     assert prompted.result("gpt", "conditional-dd").estimate is not None
     with pytest.raises(OptionError, match="name the column of who wrote them: by='model'"):
         compare(frame, real="human")
-    with pytest.raises(InputError, match="no text is by 'people'"):
+    with pytest.raises(InputError, match="it has no text by 'people'"):
         compare(frame, by="model", real="people")
     file = read_texts(frame, column="reference", prompt_column="q", source_column="model")
     assert list(file.by_source()) == list(SYSTEMS)

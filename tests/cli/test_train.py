@@ -87,7 +87,9 @@ def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refus
 def test_the_training_text_under_another_name_validates_nothing(folder: Path, refused: Refused) -> None:
     (folder / "copy.txt").write_bytes((folder / "train.txt").read_bytes())
     message = refused("train", "ngram", "--real", "train.txt", "--valid", "copy.txt", "--out", "out")
-    assert message == "copy.txt holds the same texts as train.txt: validate with text that is not trained on"
+    assert (
+        message == "copy.txt holds the same texts as train.txt: give validation text that is not in the training text"
+    )
 
 
 def test_without_valid_the_last_tenth_is_held_out(folder: Path, run: Run) -> None:
@@ -224,7 +226,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
         (("ngram", "--real", "train.txt", "--out", "train.txt/x"), "cannot write into train.txt/x: not a directory"),
         (
             ("ngram", "--real", "train.txt", "--out", "o", "--byte-pairs", "300", "--tokenizer", "words"),
-            "--byte-pairs and --tokenizer words cannot go together",
+            "--byte-pairs and --tokenizer words cannot be combined",
         ),
     ],
 )

@@ -23,7 +23,7 @@ def test_what_was_begun_with_other_settings_is_refused_and_says_which(tmp_path: 
     (tmp_path / begun).touch()
     now = {"seed": 0, "rounds": {"learning_rate": 0.1}, "max-epochs": 2}
     with pytest.raises(
-        InputError, match=r"was begun with other settings \(learning-rate 0.5, now 0.1, epochs the default, now 2\): "
+        InputError, match=r"was started with other settings \(learning-rate 0.5, now 0.1, epochs the default, now 2\): "
     ):
         finished(tmp_path, now, str, options={"rounds": "rounds", "max_epochs": "epochs"})
 

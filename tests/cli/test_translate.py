@@ -127,4 +127,6 @@ def test_bad_input(trained: Path, run: Run, refused: Refused) -> None:
     assert "they have 1 and 30 lines" in refused("translate", "out", "b.de", "--real", "short.en")
     assert "--beam must be at least 1, got 0" in refused("translate", "out", "b.de", "--beam", 0)
     assert run("train", "ngram", "--real", "a.en", "--valid", "b.en", "--out", "counted").status == 0
-    assert "translates nothing: name what 'train translation' wrote" in refused("translate", "counted", "b.de")
+    assert "is no translation model: give a folder written by 'train translation'" in refused(
+        "translate", "counted", "b.de"
+    )

@@ -57,7 +57,7 @@ def test_one_best_is_named_with_value_interval_and_floor() -> None:
     assert text.startswith("a is closest to the real text by dd: 0.2")
     assert "rank 1 of 3. c is last at 0.6" in text
     assert "For comparison: real text against itself 0.0" in text
-    assert "The text of every generator can be told from real text" in text
+    assert "The text of every generator can be distinguished from real text" in text
 
 
 def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
@@ -66,7 +66,7 @@ def test_shared_first_and_last_places_are_said_to_be_shared() -> None:
     text = answer(Digest(shared))[0]
     assert "a (0.1" in text
     assert "come first by dd. It is not clear which of them is closest: they may differ by up to 0.1" in text
-    assert "Last, in no clear order, are c and d" in text
+    assert "Last, in no clear order, come c and d" in text
     assert "is last" not in text
 
 
@@ -75,22 +75,23 @@ def test_many_in_first_place_are_counted() -> None:
     ranks = {name: (1, 11) if place < 11 else (12, 12) for place, name in enumerate(names)}
     text = answer(Digest(_with_ranks(make_comparison(names), "dd", ranks)))[0]
     assert re.match(
-        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd. Which of them is closest is not", text
+        r"11 generators, g00 \(0\.\d+\) to g10 \(0\.\d+\), come first by dd. It is not clear which of them is closest",
+        text,
     )
 
 
 def test_no_separation_names_no_winner_and_marks_none() -> None:
     comparison = make_comparison(("a", "b", "c"))
     tied = Digest(_with_ranks(comparison, "dd", dict.fromkeys(("a", "b", "c"), (1, 3))))
-    assert answer(tied)[0].startswith("No two of 3 generators are separated by dd.")
+    assert answer(tied)[0].startswith("Of the 3 generators, no two are separated by dd.")
     assert tied.marked("dd") == frozenset()
 
 
 def test_a_generator_that_passes_is_named() -> None:
     text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
-    assert "Not clear by dd whether it differs from real text: a (p 0.40; it may be up to 0.3" in text
+    assert "dd leaves open whether these texts differ from real text: a (p 0.40; it may be up to 0.3" in text
     assert "But a clearly differs from real text by length (0.315 against 0.012)" in text
-    assert "The text of every generator can be told from real text" not in text
+    assert "The text of every generator can be distinguished from real text" not in text
 
 
 def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
@@ -111,8 +112,8 @@ def test_a_small_p_with_an_interval_that_reaches_guessing_or_the_floor_is_said_w
             if result["generator"] == FLOOR and result["metric"] == "dd":
                 result["low"] = low  # only where the floor is clearly above 0 does it count
         text = " ".join(answer(Digest(Comparison.from_dict(document))))
-        assert f"Barely told from real text: a (p 0.001); the interval reaches {reached}." in text
-        assert "The text of every generator can be told from real text" not in text
+        assert f"Barely distinguished from real text: a (p 0.001); the interval reaches {reached}." in text
+        assert "The text of every generator can be distinguished from real text" not in text
 
 
 def _without(comparison: Comparison, metric: str, error: str) -> Comparison:
@@ -129,13 +130,13 @@ def test_where_the_main_metric_is_missing_the_answer_says_why_and_what_it_goes_b
     first, second, *_ = answer(Digest(comparison))
     assert first == (
         "dd has no value: it needs at least 50 texts a side, the generated corpus has 30. Give at least 50 texts of "
-        "each generator and 100 real ones, since (real) compares two halves. Until then bleu(order=2) answers here, "
-        "the first metric that has a value."
+        "each generator and 100 real ones, since (real) compares two halves. Until then, the answer uses "
+        "bleu(order=2), the first metric that has a value."
     )
     assert "bleu(order=2)" in second
     other = _without(make_comparison(("a",)), "dd", "it is undefined for this text")
     assert answer(Digest(other))[0].startswith(
-        "dd has no value: it is undefined for this text. Until then bleu(order=2"
+        "dd has no value: it is undefined for this text. Until then, the answer uses bleu(order=2"
     )
     assert not any("no value" in sentence for sentence in answer(Digest(make_comparison(("a", "b")))))
     nothing = replace(comparison, metrics=("dd", "vocabulary(of=types)"))
@@ -202,7 +203,7 @@ def test_metrics_that_disagree_are_named_by_family() -> None:
 def test_warnings_come_before_numbers() -> None:
     generators = ("a", "b")
     first = answer(Digest(make_comparison(generators, findings=make_findings(generators))))[0]
-    assert first.endswith("Read the warnings first, which may explain this: glued punctuation (a and b).")
+    assert first.endswith("First read the warnings, which may explain this result: glued punctuation (a and b).")
 
 
 def test_one_generator_has_no_rank() -> None:

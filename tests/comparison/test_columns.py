@@ -41,7 +41,7 @@ def test_columns_have_a_fingerprint_of_their_own() -> None:
         ({**GOOD, "lstm": np.ones(2)}, InputError, "features of lstm must have shape"),
         ({**GOOD, "lstm": [[1.0, 2.0], [np.nan, 0.0]]}, InputError, "row 2 holds NaN"),
         ({**GOOD, "lstm": [[1.0, -np.inf], [0.0, 0.0]]}, InputError, "row 1 holds -infinity"),
-        ({**GOOD, "lstm": [[1.0, 0.0], [-1e200, 0.0]]}, InputError, r"between -1e\+15 and 1e\+15, row 2 holds more"),
+        ({**GOOD, "lstm": [[1.0, 0.0], [-1e200, 0.0]]}, InputError, r"between -1e\+15 and 1e\+15, row 2 exceeds that"),
         ({**GOOD, "lstm": [["a", "b"], ["c", "d"]]}, InputError, "must be numbers"),
         ({**GOOD, "lstm": np.ones((2, 3))}, InputError, "must have one width, got .*lstm 3"),
         ({"real": GOOD["real"]}, OptionError, "--features of lstm are missing"),
@@ -72,5 +72,5 @@ def test_log_probs_that_do_not_fit_are_refused(log_probs: dict[str, Any], error:
 
 def test_a_generator_called_as_the_real_text_has_no_features_of_its_own() -> None:
     corpora = {"(real)": CORPORA["(real)"], "real": CORPORA["lstm"]}
-    with pytest.raises(OptionError, match="may not be called 'real'"):
+    with pytest.raises(OptionError, match="must not be named 'real'"):
         attach_columns(corpora, ["real"], features={"real": GOOD["real"]})

@@ -89,7 +89,7 @@ def test_every_text_is_scored_once_or_none_are_used() -> None:
     assert (impossible.log_probs, impossible.no_log_probs) == (False, "a assigns probability 0 to some texts")
     mixed = _all_drawn({"a": _Source(), "b": Counter()}, scored=True)
     assert {draw.no_log_probs for draw, _ in mixed.values()} == {
-        "b has none, and dd with them cannot be compared with dd without"
+        "b has none, and dd with log-probabilities is not comparable with dd without"
     }
     assert _drawn(_Source())[0].no_log_probs == "they were not requested"
 
@@ -213,9 +213,9 @@ def test_a_command_that_is_not_told_how_many_is_read_as_far_as_needed(tmp_path: 
 def test_a_command_that_ends_gives_what_it_has() -> None:
     ends = _command('for i in range(700): print("line", i)')
     draw, _ = _drawn(ends, 1000)
-    assert (draw.n, draw.note) == (700, "the command printed no more")
+    assert (draw.n, draw.note) == (700, "the command printed no more sentences")
     comparison = compare({"a": ends}, REAL, metrics=["length"], draw=1000, explain=False)
-    assert "700 texts were drawn from a: the command printed no more." in " ".join(str(comparison).split())
+    assert "700 texts were drawn from a: the command printed no more sentences." in " ".join(str(comparison).split())
 
 
 def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path) -> None:
         ("for i in range(20): print(i)", "the command printed 20 sentences, at least 50 are needed"),
         ("for i in range(20, {n}): print(i)", "printed 280 of 300 sentences; it ended with status 0"),
         ("for i in range(-1, {n}): print(i)", "printed more than 300 sentences"),
-        ("import time; time.sleep(60)", "printed nothing for 1 seconds and was ended"),
+        ("import time; time.sleep(60)", "printed nothing for 1 seconds and was terminated"),
     ],
 )
 def test_a_command_that_fails_is_refused_and_leaves_nothing(
@@ -303,7 +303,7 @@ def test_log_probabilities_are_used_by_all_or_none(tmp_path: Path) -> None:
     model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
     settings: Any = {"metrics": ["dd"], "effort": "quick", "explain": False}
     mixed = compare({"a": model, "b": sentences(120, 9)}, REAL, **settings)
-    assert mixed.draws[0].no_log_probs == "b has none, and dd with them cannot be compared with dd without"
+    assert mixed.draws[0].no_log_probs == "b has none, and dd with log-probabilities is not comparable with dd without"
     alone = compare({"a": mixed.texts["a"]}, REAL, **settings)  # type: ignore[index]
     assert mixed.result("a", "dd").estimate.value == alone.result("a", "dd").estimate.value  # type: ignore[union-attr]
     assert not any("log-probabilities" in warning for warning in mixed.warnings)
@@ -312,7 +312,7 @@ def test_log_probabilities_are_used_by_all_or_none(tmp_path: Path) -> None:
     given = (np.full(120, -9.0), np.full(120, -8.0))
     every = compare({"a": model, "b": sentences(120, 9)}, REAL, log_probs={"b": given}, **settings)
     assert every.draws[0].log_probs
-    with pytest.raises(OptionError, match="a is a model, which gives its own log-probabilities"):
+    with pytest.raises(OptionError, match="a is a model, which computes its own log-probabilities"):
         compare({"a": model}, REAL, log_probs={"a": given}, **settings)
     with pytest.raises(OptionError, match="--ratings belong to texts"):
         compare({"a": model}, REAL, ratings={"a": given}, **settings)
@@ -328,7 +328,7 @@ def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="write pretrained:"):
         compare({"a": str(tmp_path)}, REAL)
-    with pytest.raises(OptionError, match="draw is for generators that are drawn from"):
+    with pytest.raises(OptionError, match="draw applies to generators that are sampled"):
         compare({"a": sentences(120, 9)}, REAL, draw=500)
     assert from_pretrained("command:cat x").model.command == "cat x"
 
@@ -346,7 +346,7 @@ def test_python_explains_and_plans_with_models() -> None:
     values = explained.value, planned.pilot.generators[0].value, compared.result("a", "dd").estimate.value  # type: ignore[union-attr]
     assert len(set(values)) == 1
     assert explained.notes == ("240 texts were drawn from a.",)
-    with pytest.raises(OptionError, match="draw is for generators that are drawn from"):
+    with pytest.raises(OptionError, match="draw applies to generators that are sampled"):
         ta.explain(sentences(120, 9), REAL, draw=500)
     with pytest.raises(TooFewSentencesError, match=r"\(real\): dd needs at least 50 texts a side, got 30"):
         ta.explain(model, REAL[:30])

@@ -51,7 +51,7 @@ def test_the_command_goes_on_where_the_endpoint_died(
     assert main(command) == 2
     told = capsys.readouterr().err
     assert "api: 50 requests, about " in told
-    assert "api: 30 of 50 answers are there, kept on disk: the same command goes on from there" in told
+    assert "api: 30 of 50 answers are there, stored on disk: the same command resumes from there" in told
     server.always = None
     server.bodies.clear()
     assert main(command) == 0
@@ -67,5 +67,5 @@ def test_an_endpoint_with_a_prompt_of_its_own_is_no_answer(server: Endpoint) -> 
 
 
 def test_without_prompts_it_must_be_told_what_to_answer(server: Endpoint) -> None:
-    with pytest.raises(OptionError, match="say what it shall write"):
+    with pytest.raises(OptionError, match="give a prompt: '"):
         ta.compare({"api": f"openai:{MODEL}@{server.url}"}, REAL, metrics=["length"])

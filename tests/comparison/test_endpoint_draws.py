@@ -47,7 +47,7 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     server.always = faults.hung_up
     with pytest.raises(InputError) as raised:
         ta.compare({"api": name}, REAL, out=out, **LENGTH)
-    told = "api: 40 of 60 answers are there, kept on disk: the same command goes on from there; "
+    told = "api: 40 of 60 answers are there, stored on disk: the same command resumes from there; "
     assert str(raised.value) == f"{told}{MODEL}@{server.url}: closed the connection, 2 times"
     server.always = None
     server.bodies.clear()
@@ -66,7 +66,7 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     assert [row["text"] for row in rows] == drawn
     assert draw.source == name
     assert "60 answers of" in str(draw.note)
-    assert "endpoints need not heed a seed" in str(draw.note)
+    assert "endpoints may ignore a seed" in str(draw.note)
     assert type(draw).from_dict(draw.to_dict()) == draw
     comparison.save(out)
     page = ta.write_report(comparison, out)
@@ -74,13 +74,13 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     written = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert len(written) > 5
     assert not [path for path, content in written.items() if KEY.encode() in content]
-    assert any(b"endpoints need not heed a seed" in content for content in written.values())
+    assert any(b"endpoints may ignore a seed" in content for content in written.values())
 
 
 def test_without_a_folder_the_error_says_how_to_keep_answers(server: Endpoint) -> None:
     server.faults = [None] * 7
     server.always = faults.status(500)
-    with pytest.raises(InputError, match=r"^api: 7 of 60 answers are there; .*; with --out they are kept"):
+    with pytest.raises(InputError, match=r"^api: 7 of 60 answers are there; .*; with --out they are stored"):
         ta.compare({"api": _name(server, "prompt=a&concurrency=1")}, REAL, **LENGTH)
 
 
@@ -92,7 +92,7 @@ def test_cut_answers_are_warned_of(server: Endpoint) -> None:
     server.change = cut
     generator = ta.generators.Endpoint(MODEL, url=server.url, prompt="a", max_tokens=5)
     comparison = ta.compare({"api": generator}, REAL, **LENGTH)
-    cut_off = "api: 60 of 60 answers are cut off at max_tokens (finish reason length): increase max_tokens"
+    cut_off = "api: 60 of 60 answers are truncated at max_tokens (finish reason length): increase max_tokens"
     assert cut_off in comparison.warnings
     page = " ".join(str(comparison_document(comparison)).split())
     assert "60 answers of" in page

@@ -75,7 +75,7 @@ def test_the_certified_bound_fails_a_text_whatever_the_judge() -> None:
     found = _one(_judged("a", 0.09, bounds={"2": 0.12, "4": 0.08}), 0.1)
     assert found.verdict == "FAIL"
     assert found.for_any_judge
-    assert told(found) == "dd 0.090, at least 0.120 > 0.1 for any judge"
+    assert told(found) == "dd 0.090, at least 0.120 > 0.1 for any classifier"
     both = equivalence_of(
         [_judged(name, 0.09, bounds={"2": 0.12, "4": 0.08}) for name in "ab"], {"dd": 0.1}, level=0.95
     )
@@ -86,8 +86,8 @@ def test_the_certified_bound_counts_where_there_is_no_interval() -> None:
     result = _judged("a", 0.3, bounds={"2": 0.12})
     assert result.estimate is not None
     without = replace(result, estimate=replace(result.estimate, interval=None, evidence=None))
-    assert told(_one(without, 0.1)) == "dd 0.300, at least 0.120 > 0.1 for any judge"
-    assert told(_one(without, 0.2)) == "dd cannot be told: it has no interval here"
+    assert told(_one(without, 0.1)) == "dd 0.300, at least 0.120 > 0.1 for any classifier"
+    assert told(_one(without, 0.2)) == "dd is inconclusive: it has no interval here"
 
 
 def test_a_difference_from_real_text_may_go_both_ways() -> None:
@@ -142,7 +142,7 @@ def test_what_cannot_be_judged_does_not_pass() -> None:
     assert "95 % of the texts of both sides exactly the same score" in told(blind)
     nothing = _one(Result("a", "dd", "lower", None, error="too few texts"), 0.1)
     assert nothing.verdict == "INCONCLUSIVE"
-    assert told(nothing) == "dd cannot be told: too few texts"
+    assert told(nothing) == "dd is inconclusive: too few texts"
     assert exit_status([blind, nothing]) == 3
     assert exit_status([]) == 0
     assert exit_status([blind, replace(nothing, verdict="FAIL")]) == 1
@@ -189,8 +189,8 @@ def test_margins_that_cannot_be_read_are_refused(text: str) -> None:
         (float("nan"), "got nan"),
         (1, "below 1, got 1"),
         ("0.1", "got '0.1'"),
-        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics, dd, length"),
-        ({"dd": 0.1, "dd(folds=5)": 0.2}, "two margins are given for dd"),
+        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics \\(dd, length\\)"),
+        ({"dd": 0.1, "dd(folds=5)": 0.2}, "dd has two margins"),
     ],
 )
 def test_margins_are_checked(margin: Any, message: str) -> None:
@@ -246,4 +246,4 @@ def test_of_many_verdicts_the_screen_shows_first_those_that_fail() -> None:
     screen = str(replace(make_comparison(("a", "b")), equivalence=tuple(found)))
     assert "last       FAIL     dd 0.300" in screen
     assert screen.count("PASS     dd") == 11
-    assert "and 19 more; first those that fail" in screen
+    assert "and 19 more; those that fail come first" in screen

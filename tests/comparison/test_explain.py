@@ -326,4 +326,4 @@ def test_of_much_text_linear_classifiers_see_a_drawn_part(monkeypatch: pytest.Mo
     assert found.prefixes != whole.prefixes
     assert found.positions != whole.positions
     assert whole.notes == ()
-    assert "was found on 150 drawn texts of each side" in found.notes[0]
+    assert "were measured on 150 drawn texts of each side" in found.notes[0]

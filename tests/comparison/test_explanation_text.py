@@ -46,7 +46,7 @@ def test_fits_the_width_and_shows_every_part(explanation: Explanation, width: in
             "More often in real text",
             "dd by length",
             "dd of the first tokens",
-            "Where in the text",
+            "Evidence for real by position",
             "Most clearly generated",
             "Most lifelike",
             "Real, mistaken",
@@ -109,10 +109,10 @@ def test_the_half_length_is_said_with_what_lies_beyond_the_curve(explanation: Ex
     assert said(0.5, 0.45, 0.55).startswith("dd reaches one half within the first token")
     assert said(2.5, 1.84, None).endswith("interval 1.8 to beyond 3 tokens).")
     assert said(None, 2.9, None) == (
-        "dd does not reach one half within the first 3 tokens, though its 95 % interval holds it from 2.9 on."
+        "dd does not reach one half within the first 3 tokens, but its 95 % interval includes lengths from 2.9 tokens."
     )
     assert said(None, None, None) == "dd does not reach one half within the first 3 tokens."
-    assert "nothing to cut" in prefix_statement(replace(explanation, prefixes=()))
+    assert "nothing can be cut" in prefix_statement(replace(explanation, prefixes=()))
 
 
 def test_the_shortest_length_at_which_dd_is_one_half_is_said(explanation: Explanation) -> None:

@@ -38,7 +38,7 @@ def test_documents_are_measured_as_such(comparison: ta.Comparison) -> None:
         one.trait for one in explanation.structure
     }
     assert [point.n_tokens for point in explanation.prefixes] == [5, 10, 20]
-    assert any("for which bleu is not made" in warning for warning in comparison.warnings)
+    assert any("but bleu is made for sentences" in warning for warning in comparison.warnings)
     assert "structure" in comparison.to_dict()["explanations"][0]
 
 

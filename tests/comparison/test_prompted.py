@@ -106,7 +106,7 @@ def test_halves_of_groups_have_as_many_texts_and_odd_ones_fall_into_either() -> 
 
 def test_what_cannot_go_with_prompts(tmp_path: Path) -> None:
     real, asked = answered(1, 30, 1, 1)
-    with pytest.raises(OptionError, match="leave --fit-real out"):
+    with pytest.raises(OptionError, match="--fit-real cannot be combined with prompts"):
         compare({"bad": real[::-1]}, real, prompts=asked, fit_real=["a b c"] * 30, metrics=["length"])
     with pytest.raises(OptionError, match="does not see the prompts"):
         compare({"bad": "command:yes"}, real, prompts={"real": asked}, metrics=["length"])

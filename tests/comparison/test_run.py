@@ -153,7 +153,7 @@ def test_training_text_of_another_source_is_called_out() -> None:
     assert row.floor == comparison.result(FLOOR, "dd").estimate
     assert any(warning.startswith("the training text itself differs from the real") for warning in comparison.warnings)
     assert comparison.result(TRAIN, "memorization").estimate is None
-    assert "memorization looks for texts" in str(comparison.result(TRAIN, "memorization").error)
+    assert "memorization searches for copies" in str(comparison.result(TRAIN, "memorization").error)
     assert comparison.generators == ("far",)
     assert not comparison.pairs
     assert [rank.generator for rank in comparison.ranks if rank.metric == "dd"] == ["far"]
@@ -210,8 +210,8 @@ def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_si
     ("arguments", "error", "message"),
     [
         ({"generated": {}}, OptionError, "must name at least one generator"),
-        ({"generated": {"(real)": REAL}}, OptionError, "may not be called"),
-        ({"generated": {"(real) of 300 sentences": REAL}}, OptionError, "may not be called"),
+        ({"generated": {"(real)": REAL}}, OptionError, "must not be named"),
+        ({"generated": {"(real) of 300 sentences": REAL}}, OptionError, "must not be named"),
         ({"generated": {"a": REAL}}, InputError, "is the real text itself"),
         ({"generated": {"a": ["one"]}}, TooFewSentencesError, "at least 2"),
         ({"generated": {"a": []}}, InputError, "a"),
@@ -310,7 +310,7 @@ def test_an_undefined_value_has_its_reason() -> None:
     ("settings", "message"),
     [
         ({"paper": True, "folds": 3}, "paper has one split"),
-        ({"encoder": "lsa", "features": {"real": [[1.0]], "one": [[1.0]]}}, "cannot go together"),
+        ({"encoder": "lsa", "features": {"real": [[1.0]], "one": [[1.0]]}}, "cannot be combined"),
         ({"effort": "slow"}, "unknown effort"),
     ],
 )
@@ -331,7 +331,7 @@ def test_text_that_dd_learns_from_and_is_not_tested_on(tmp_path: Path) -> None:
     assert estimates["model"].value == own.value == found.explanations[0].value
     assert own.value != dd(generated, real, effort="quick", folds=2, seed=1).value
     (tmp_path / "results.json").write_text(json.dumps(found.to_dict()))
-    with pytest.raises(InputError, match=r"results of other settings \(with --fit-real before, now without\)"):
+    with pytest.raises(InputError, match=r"results for other settings \(with --fit-real before, now without\)"):
         compare({"model": generated}, real, out=tmp_path, **settings)
     again = compare({"model": generated}, real, fit_real=more, out=tmp_path, **settings)
     assert [row.estimate and row.estimate.value for row in again.results] == [

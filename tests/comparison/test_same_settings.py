@@ -34,7 +34,7 @@ def run(out: Path, **settings: Any) -> None:
         ({"paper": True}, "paper False, now True"),
         ({"lowercase": True}, "tokenizer whitespace, now whitespace[+]lower"),
         ({"max_tokens": 3}, "tokenizer whitespace, now "),
-        ({"real": NEAR}, r"[(]real text of the same name and size, 40 texts of real, but of other content[)]"),
+        ({"real": NEAR}, r"[(]real text with the same name and size, 40 texts of real, but different content[)]"),
         ({"real": NEAR[:39]}, "real text 40 texts of real, now 39 texts of real"),
         ({"seed": 3, "real": NEAR}, "seed 0, now 3; real text"),
     ],

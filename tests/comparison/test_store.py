@@ -103,7 +103,7 @@ def test_a_failed_write_leaves_nothing_says_where_and_gives_the_estimate(
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(measure, "io", SimpleNamespace(BytesIO=OnFullDisk))
-    with pytest.warns(UserWarning, match="No space left on device; choose another --out; the run goes on"):
+    with pytest.warns(UserWarning, match="No space left on device; choose another --out; the run continues"):
         assert store.save("key", ESTIMATE) is ESTIMATE
     assert store.save("other", ESTIMATE) is ESTIMATE  # is not told twice
     assert list(tmp_path.iterdir()) == []

@@ -92,9 +92,9 @@ def _compared(*, value: float, width: float, p: float, n: int = 500) -> Comparis
 def test_where_noise_decides_it_cannot_be_told_and_more_text_would() -> None:
     said = " ".join(answer(Digest(_compared(value=0.04, width=0.08, p=0.3))))
     why = "p 0.30; with 500 texts a side, its interval reaches 0, which is guessing; it may be up to 0.1"
-    assert f"Not clear by dd whether it differs from real text: a ({why}" in said
+    assert f"dd leaves open whether these texts differ from real text: a ({why}" in said
     assert "more texts a side would show a difference of 0.0" in said
-    assert "Not told" not in said
+    assert "Not distinguished" not in said
     assert "But" not in said  # mauve does not separate it either
 
 
@@ -108,7 +108,7 @@ def test_a_test_that_sees_less_than_the_interval_is_named_as_the_reason() -> Non
         for one in comparison.results
     )
     said = " ".join(answer(Digest(replace(comparison, results=results))))
-    assert "its interval does not reach 0, which is guessing, but p goes by one fold in 5, of about 20 texts" in said
+    assert "its interval does not reach 0, which is guessing, but p comes from one fold in 5, of about 20 texts" in said
     assert "about 130 more texts a side would show a difference of 0.340" in said
 
 
@@ -132,7 +132,7 @@ def test_the_noise_of_half_the_real_text_does_not_move_what_dd_is_compared_with(
 
 def test_a_difference_that_cannot_matter_is_said_with_its_size() -> None:
     said = " ".join(answer(Digest(_compared(value=0.008, width=0.01, p=0.3, n=200_000))))
-    assert "Not told from real text by dd, and at most 0.0" in said
+    assert "Not distinguished from real text by dd, and at most 0.0" in said
     assert float(said.split("at most ")[1].split()[0]) <= MARGIN
     assert "is not clear" not in said
 
@@ -167,7 +167,7 @@ def test_first_place_of_text_that_is_mostly_repeats_is_said_to_be_so() -> None:
     made = make_comparison(("a", "b"))
     said = " ".join(answer(Digest(replace(made, findings=(_repeating("a", 9700),)))))
     assert "Where a comes first (dd, bleu (all 4)," in said
-    assert "mind that of its texts 97 % repeat an earlier one." in said
+    assert "note that 97 % of its texts repeat an earlier one." in said
     for finding in (_repeating("a", 4000), _repeating("b", 9700), _repeating("a", 9700, severity="note")):
         assert "repeat an earlier" not in " ".join(answer(Digest(replace(made, findings=(finding,)))))
 
@@ -180,7 +180,7 @@ def test_generators_that_are_not_separated_share_nothing() -> None:
     assert "a and b are not separated by dd." in said
     assert "It is not clear which of them is closest: they may differ by up to 0.300" in said
     narrow = tuple(replace(p, low=-0.01, high=0.015) if p.metric == "dd" else p for p in pairs)
-    assert "They differ by 0.015 at most." in answer(Digest(replace(made, pairs=narrow, ranks=ranks)))[0]
+    assert "They differ by at most 0.015." in answer(Digest(replace(made, pairs=narrow, ranks=ranks)))[0]
 
 
 def test_likelier_than_real_text_is_said_only_where_the_intervals_are_apart() -> None:
@@ -201,5 +201,5 @@ def test_from_text_to_answer() -> None:
         {"same": sentences(60, 2)}, sentences(120, 1), metrics=["dd", "length"], effort="quick", workers=1
     )
     said = " ".join(answer(Digest(comparison)))
-    assert "Not clear by dd whether it differs from real text: same (p " in said
+    assert "dd leaves open whether these texts differ from real text: same (p " in said
     assert "more texts a side would show a difference of" in said or "times as many texts" in said

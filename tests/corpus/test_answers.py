@@ -124,16 +124,16 @@ def test_responses_without_requests_have_no_prompts(tmp_path: Path) -> None:
     [
         (
             [{"choices": [choice("a")]}, {"error": {"message": "too\nmany", "code": 429}}],
-            "line 2 holds no answer: an error of the endpoint (too many) (1 of 2 answers are missing)",
+            "line 2 contains no answer: an error of the endpoint (too many) (1 of 2 answers are missing)",
         ),
         (
             [{"error": {"message": "too many"}}, {"choices": [choice("a")]}, {"error": {"message": "late"}}],
-            "line 1 holds no answer: an error of the endpoint (too many) (2 of 3 answers are missing; also an error "
+            "line 1 contains no answer: an error of the endpoint (too many) (2 of 3 answers are missing; also an error "
             "of the endpoint (late))",
         ),
         (
             [{"choices": [choice("a")]}, {"choices": [choice(None)]}, {"choices": []}],
-            "line 2 holds no answer: null (2 of 3 answers are missing; also no choice)",
+            "line 2 contains no answer: null (2 of 3 answers are missing; also no choice)",
         ),
     ],
 )
@@ -151,26 +151,26 @@ def test_missing_answers_are_left_out_and_counted(tmp_path: Path, rows: list[Any
     [
         (
             [{"custom_id": "1", "response": {"status_code": 500, "body": None}, "error": None}],
-            "line 1 holds no answer: an error of the endpoint (status 500); ask again",
+            "line 1 contains no answer: an error of the endpoint (status 500); request it again",
         ),
         (
             [{"choices": [choice(None, tool_calls=[{"id": 1}])]}],
-            "line 1 holds no answer: a call of a tool and no text; ask again, or name another column, as in "
+            "line 1 contains no answer: a call of a tool and no text; request it again, or name another column, as in "
             "FILE::choices[].finish_reason",
         ),
         (
             [{"messages": [QUESTION]}],
-            "line 1 holds no answer: no message of the assistant; ask again, or name another column, as in "
+            "line 1 contains no answer: no message of the assistant; request it again, or name another column, as in "
             "FILE::messages[0].content",
         ),
         (
             [{"text": "a"}, {"error": "timeout"}],
-            "line 2 holds no 'text' but an error of the endpoint (timeout): request it again, or leave the row out",
+            "line 2 contains no 'text', but an error of the endpoint (timeout): request it again, or leave the row out",
         ),
         (
             [lm_eval("x", ["-1.5", "False"], settings=" yes")],
-            "line 1 holds no answer: scores of given answers, none of which the model wrote; ask again, or name "
-            "another column, as in FILE::doc.question",
+            "line 1 contains no answer: scores of given answers, none of which the model wrote; request it again, or "
+            "name another column, as in FILE::doc.question",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_several_filters_repeat_no_answer(tmp_path: Path) -> None:
     rows = [lm_eval(name, f"{name}{kind}", filtered=kind) for kind in ("strict", "flexible") for name in "ab"]
     path = write(tmp_path / "samples.jsonl", rows)
     assert message_of(path) == (
-        "line 3: the file has every answer once per filter, strict and flexible: name one as the column "
+        "line 3: the file has every answer once per filter, strict and flexible: name a filter "
         "(FILE::strict), or FILE::resps[0][0] for the model's output"
     )
     assert read_texts(path, column="flexible").texts == ("aflexible", "bflexible")
@@ -289,11 +289,11 @@ def test_what_is_no_log_of_inspect(tmp_path: Path) -> None:
     assert message_of(path) == "is not a valid log of inspect_ai: File is not a zip file"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.json", "{}")
-    assert message_of(path) == "holds no sample: the evaluation has not written any yet"
+    assert message_of(path) == "contains no sample: the evaluation has not written any yet"
     failed = {**sample("a", ""), "output": {"choices": []}, "error": {"message": "boom"}}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("samples/a_epoch_1.json", json.dumps(failed))
-    assert message_of(path).startswith("sample 1 holds no answer: an error of the endpoint (boom)")
+    assert message_of(path).startswith("sample 1 contains no answer: an error of the endpoint (boom)")
 
 
 def test_tables_of_chats(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_broken_and_empty_files(tmp_path: Path) -> None:
     assert "is not a valid Parquet file" in message_of(broken)
     broken.write_bytes(b"")
     assert "is not a valid Parquet file" in message_of(broken)
-    with pytest.raises(EmptyCorpusError, match="holds no text"):
+    with pytest.raises(EmptyCorpusError, match="contains no text"):
         read_texts(write_parquet(tmp_path / "g.parquet", text=arrow.array([], arrow.string())))
     (tmp_path / "h.parquet.gz").write_bytes(b"plain")
     assert "not a valid gzip file" in message_of(tmp_path / "h.parquet.gz")
@@ -117,7 +117,7 @@ def test_damaged_files_found_by_fuzzing(tmp_path: Path) -> None:
         assert "is not a valid Arrow stream" in message_of(folder)
     for files in ('{"a": 1}', "[1]", '[{"name": "a"}]', "3"):
         (folder / "state.json").write_text(f'{{"_data_files": {files}}}')
-        assert "must list names of files" in message_of(folder)
+        assert "must list file names" in message_of(folder)
     (folder / "state.json").write_text('{"_data_files": [{"filename": "\\ud800"}]}')
     assert "no file" in message_of(folder)
 
@@ -136,7 +136,7 @@ def test_broken_dataset_folders(tmp_path: Path) -> None:
     (state / "state.json").write_text("{")
     assert "state.json is broken" in message_of(state)
     (state / "state.json").write_text("[]")
-    assert "it must hold a JSON object" in message_of(state)
+    assert "it must contain a JSON object" in message_of(state)
     (state / "state.json").write_text("{}")
     assert "lists no data file" in message_of(state)
 

@@ -119,7 +119,7 @@ def test_bad_input_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             learn_byte_pairs(empty, size=300)
     with pytest.raises(InputError, match="lone surrogate"):
         learn_byte_pairs(["a \ud800"], size=300)
-    with pytest.raises(InputError, match=r"text 2 holds a lone surrogate \(U\+D800\)"):
+    with pytest.raises(InputError, match=r"text 2 contains a lone surrogate \(U\+D800\)"):
         Corpus.from_texts(["a", "\ud800"], tokenizer=PAIRS)
     with pytest.raises(InputError, match="cannot be merged"):
         BytePairs([("a", "bc")])

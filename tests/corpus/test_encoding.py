@@ -135,7 +135,7 @@ def test_final_sigma_is_lower_cased_within_its_sentence() -> None:
 
 @pytest.mark.parametrize("tokenizer", sorted(TOKENIZERS))
 def test_a_lone_surrogate_is_named_with_set_and_sentence(tokenizer: str) -> None:
-    with pytest.raises(InputError, match=r"^real: text 3 holds a lone surrogate \(U\+D83D\)"):
+    with pytest.raises(InputError, match=r"^real: text 3 contains a lone surrogate \(U\+D83D\)"):
         corpora_from_texts({"generated": ["a"], "real": ["a", "b", "c \ud83d"]}, tokenizer=tokenizer)
 
 

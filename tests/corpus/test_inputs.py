@@ -117,7 +117,7 @@ CASES = {
         texts=["a1"], prompts=["Name a bird"],
     ),
     "a document that a harness logged twice": Case(
-        "a.jsonl", [lm_eval(1), lm_eval(2), lm_eval(2)], texts=["a1", "a2"], notes=["1 of 3 entries repeat a document"]
+        "a.jsonl", [lm_eval(1), lm_eval(2), lm_eval(2)], texts=["a1", "a2"], notes=["1 of 3 entries repeat another"]
     ),
     "a flattened log of a vision harness": Case(
         "a.jsonl",
@@ -210,8 +210,8 @@ CASES = {
         "x.jsonl", [{"text": "a", "label": 1}, {"text": "b", "label": 0}], "text[label=2]",
         refusal=["no row has [label=2]", "label: 1, 0"]
     ),
-    "a column of lines": Case("x.txt", "a\nb\n", "text[label=1]", refusal=["no columns: leave ::text[label=1] out"]),
-    "a column of JSON strings": Case("x.jsonl", ["a", "b"], "text", refusal=["no columns: leave ::text out"]),
+    "a column of lines": Case("x.txt", "a\nb\n", "text[label=1]", refusal=["columns: leave ::text[label=1] out"]),
+    "a column of JSON strings": Case("x.jsonl", ["a", "b"], "text", refusal=["without columns: leave ::text out"]),
     "a filter by a column that is not there": Case(
         "x.jsonl", [{"text": "a", "label": 1}], "text[lable!=1]", refusal=["no row has a column 'lable'", "text, label"]
     ),

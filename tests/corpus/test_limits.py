@@ -50,7 +50,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "block", "most", "message"),
     [
         ("-", b"\0", 1000, "is a binary file: zero byte in line 1 (byte 0)"),
-        ("-", b"a", 500_000, "line 1 has more than 100 characters that one text may have"),
+        ("-", b"a", 500_000, "line 1 has more than the 100 characters allowed for one text"),
         ("-", b"\n", 3000, "lines, each of which counts as 64 bytes"),
         ("-", b"abc " * 50 + b"\n", 102_000, "holds more than 100 kB"),
         (".jsonl", b"a", 500_000, "line 1 has more than 1,600 characters"),
@@ -132,11 +132,11 @@ def test_running_text_may_be_long(tmp_path: Path) -> None:
     with input_limits(max_text=100):
         text = read_running_text(path)
         assert len(text) == 3000
-        with pytest.raises(InputError, match="one text may have"):
+        with pytest.raises(InputError, match="allowed for one text"):
             as_texts([text], "real")
         with running_text():
             assert as_texts([text], "real").texts == (text,)
-        with running_text(False), pytest.raises(InputError, match="one text may have"):
+        with running_text(False), pytest.raises(InputError, match="allowed for one text"):
             as_texts([text], "real")
 
 

@@ -65,16 +65,16 @@ def void(_: object) -> None:
 BAD_FEATURES = [
     ("gone.npy", void, "no file .*gone.npy"),
     ("a.npy", lambda path: path.mkdir(), "is a folder"),
-    ("a.txt", _written("1 2\n"), r"features are a .npy file"),
+    ("a.txt", _written("1 2\n"), r"features must be a .npy file"),
     ("a.npy", _written(b""), "is not a .npy file of numbers"),
     ("a.npy", _written(b"\x00\x01\xff garbage" * 20), "is not a .npy file of numbers"),
     ("a.npy", _written(pickle.dumps({"a": 1})), "is not a .npy file of numbers"),
     ("a.npy", _saved(np.array([{}, None], dtype=object)), "objects instead of numbers"),
-    ("a.npy", _saved(np.full((2, 3), b"abcd")), r"must hold real numbers, got the type \|S4"),
+    ("a.npy", _saved(np.full((2, 3), b"abcd")), r"must contain real numbers, got the type \|S4"),
     ("a.npy", _saved(np.ones(3)), r"must have one row per text, shape \(N, d\), got shape \(3,\)"),
     ("a.npz", _written(b"PK\x03\x04 cut off"), "is not a .npz file of numbers"),
     ("a.npz", _written(b"not a zip"), "is not a .npz file of numbers"),
-    ("a.npz", _saved(None, one=np.ones((2, 2)), two=np.ones((2, 2))), "must hold one array, got 2: one, two"),
+    ("a.npz", _saved(None, one=np.ones((2, 2)), two=np.ones((2, 2))), "must contain one array, got 2: one, two"),
 ]
 
 
@@ -123,7 +123,7 @@ BAD_SIDES = [
     ("a.txt", _written(b"\x00\x01\x02" * 9), "is a binary file"),
     ("a.txt", _written(b"-1\n\xff\n"), "is not UTF-8: byte 0xFF in line 2"),
     ("a.npy", _saved(np.ones((5, 1))), r"must hold 5 numbers.* got shape \(5, 1\)"),
-    ("a.npz", _saved(None, real=np.ones(3)), r"'generated' is missing \(it holds real\)"),
+    ("a.npz", _saved(None, real=np.ones(3)), r"'generated' is missing \(it contains real\)"),
     ("a.npz", _saved(None, real=np.ones(4), generated=np.ones(2)), "'real' must be a list of 3 numbers.* got 4"),
     ("a.json", _written('{"real": [1,'), "line 1, column 13: broken JSON"),
     ("a.json", _written("[1, 2]"), "must hold .* got a list"),

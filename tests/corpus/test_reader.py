@@ -180,7 +180,7 @@ def test_a_folder_names_files_inside(tmp_path: Path) -> None:
     )
     for name in ("d.csv", "a.csv.gz", "c.json", "x.bin"):
         write(tmp_path / name, "a")
-    assert message_of(tmp_path).endswith("nor one of text files; give a file: a.csv.gz, c.json, d.csv, ...")
+    assert message_of(tmp_path).endswith("nor text files; give a file: a.csv.gz, c.json, d.csv, ...")
 
 
 def test_a_folder_of_text_files_has_one_text_a_file(tmp_path: Path) -> None:
@@ -247,9 +247,9 @@ def test_one_empty_line_is_one_empty_sentence(tmp_path: Path) -> None:
 
 
 def test_files_without_a_sentence(tmp_path: Path) -> None:
-    assert message_of(write(tmp_path / "f.csv", "text,n\n")).endswith("has a header but no row")
-    assert message_of(write(tmp_path / "f.jsonl", "\n\n")).endswith("holds no text")
-    assert message_of(write(tmp_path / "f.json", "[]")).endswith("holds no text")
+    assert message_of(write(tmp_path / "f.csv", "text,n\n")).endswith("has a header, but no rows")
+    assert message_of(write(tmp_path / "f.jsonl", "\n\n")).endswith("contains no text")
+    assert message_of(write(tmp_path / "f.json", "[]")).endswith("contains no text")
 
 
 @pytest.mark.parametrize("block", [4, 1 << 20])
@@ -315,9 +315,9 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ('{"text": "a"}\n"b"\n', "line 2: must be an object like those before, got a string"),
         ('"a"\n{"text": "b"}\n', "line 2: must be a string like those before, got an object"),
         ("3\n", "line 1: the value must be a string or an object, got a number"),
-        ("[1]\n", "line 1: which of the 1 values. Name the position of the text, as in FILE::[0]"),
+        ("[1]\n", "line 1: the cell is a list of 1 values. Name the position of the text, as in FILE::[0]"),
         ("true\n", "line 1: the value must be a string or an object, got a boolean"),
-        ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
+        ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name the column, as in FILE::a; it has: a, b"),
         ('"\\ud83d"\n', "line 1 contains a lone surrogate (\\ud83d), which is not a character"),
         ("{}\n", "which column holds the texts? Give a file with texts; it has: none"),
     ],
@@ -344,12 +344,16 @@ def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
         ("f.csv", "text,n\na\n", "line 2: 1 fields, but the first line has 2"),
         ("f.csv", 'text,n\n"a" b,1\n', "line 2: ',' expected after '\"'"),
         ("f.csv", 'text,n\n"a,1\n', "line 2: unexpected end of data"),
-        ("f.csv", "text,n\na\rb,1\n", "line 2: new-line character seen in unquoted field; put fields that hold quotes"),
-        ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name it, as in FILE::a; it has: a, b"),
+        (
+            "f.csv",
+            "text,n\na\rb,1\n",
+            "line 2: new-line character seen in unquoted field; put fields that contain quotes",
+        ),
+        ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name the column, as in FILE::a; it has: a, b"),
         (
             "f.csv",
             "text\na, b\n",
-            "line 2: 2 fields, but the first line has 1: it has no comma; where each line is one",
+            "line 2: 2 fields, but the first line has 1: it has no comma; if each line is one",
         ),
     ],
 )

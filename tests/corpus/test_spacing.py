@@ -112,7 +112,7 @@ def test_without_a_real_text_the_first_decides() -> None:
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", "words", "13a"])
 def test_a_named_tokenizer_is_obeyed_with_a_warning(tokenizer: str) -> None:
-    with pytest.warns(SpacingWarning, match=f"so --tokenizer {tokenizer} makes whole texts or phrases single"):
+    with pytest.warns(SpacingWarning, match=f"--tokenizer {tokenizer} turns whole phrases into single"):
         corpus = Corpus.from_texts(CHINESE, tokenizer=tokenizer)
     assert corpus.tokenizer == tokenizer
     assert corpus.lengths.max() == 1

@@ -74,7 +74,7 @@ def test_hashes_differ_where_forms_do() -> None:
 
 def test_a_form_that_was_changed_is_refused() -> None:
     document = learn("whitespace").to_dict()
-    with pytest.raises(InputError, match="hash does not fit"):
+    with pytest.raises(InputError, match="hash does not match"):
         TextForm.from_dict({**document, "tokens": ["cat", "the"]})
     with pytest.raises(InputError, match="unknown tokenizer 'wrds': did you mean words"):
         TextForm.from_dict({**document, "tokenizer": "wrds"})
@@ -95,7 +95,7 @@ def test_what_cannot_be_learnt_or_saved_is_one_line() -> None:
         learn("bpe-256")
     with pytest.raises(OptionError, match="max_size and min_count do not apply"):
         learn("bpe-300", max_size=100)
-    with pytest.raises(OptionError, match="cannot be saved, because it is code"):
+    with pytest.raises(OptionError, match="cannot be saved, since it is code"):
         TextForm.learn(TEXTS, tokenizer=lambda text: text.split(",")).to_dict()
 
 

@@ -170,7 +170,7 @@ def test_polars() -> None:
     frame = polars.DataFrame(ROWS)
     assert as_texts(frame.drop("prompt"), "real").texts == ("a b", "c")
     assert as_texts(frame["answer"], "real").texts == ("a b", "c")
-    with pytest.raises(InputError, match=r"got LazyFrame; give what its collect\(\) returns$"):
+    with pytest.raises(InputError, match=r"got LazyFrame; give the result of its collect\(\)$"):
         as_texts(frame.lazy(), "real")
 
 

@@ -62,7 +62,7 @@ def test_batches_that_came_are_kept_where_there_is_a_folder(server: Endpoint, tm
     name = _name(server, "batch=8&retries=1&concurrency=1")
     server.faults = [None] * 4
     server.always = faults.hung_up
-    told = "embeddings of 32 of 50 texts are there, kept on disk: the same command goes on from there; "
+    told = "embeddings of 32 of 50 texts are there, stored on disk: the same command resumes from there; "
     with feature_store(tmp_path), pytest.raises(EndpointError, match=told):
         features(fit_encoder(name, corpus), corpus)
     endpoint_encoder.cache_clear()  # as another process
@@ -92,7 +92,7 @@ def test_vectors_that_cannot_be_are_refused(server: Endpoint) -> None:
     ]
     for document in documents:
         server.change = lambda _, document=document: document
-        with pytest.raises(EndpointError, match="gave no finite vector for each of"):
+        with pytest.raises(EndpointError, match="did not return a finite vector for each of"):
             fitted.encode(corpus)
     server.change = lambda document: {
         "data": [{**row, "embedding": [1.0] * len(document["data"])} for row in document["data"]]
@@ -124,8 +124,8 @@ def test_vectors_of_finished_corpora_are_not_asked_for_again_after_a_kill(server
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ([], "gave empty vectors; check that tiny-chat is an embedding model"),
-        ([0.0, 0.0], "gave nothing but zeros for 8 of 8 texts"),
+        ([], "returned empty vectors; check that tiny-chat is an embedding model"),
+        ([0.0, 0.0], "returned only zeros for 8 of 8 texts"),
         ([0.5, 0.5], "returned the same vector for all of 10 different texts"),
     ],
 )

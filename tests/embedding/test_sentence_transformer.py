@@ -78,7 +78,7 @@ def test_vectors_are_left_out_of_many_texts_and_that_is_said(model: Path, monkey
     texts = [f"a{number} b c" for number in range(61)], [f"a{number} b d" for number in range(70)]
     found = ta.dd(*texts, encoder=str(model), independent=True)
     assert "encoder" not in str(found.signature)
-    assert found.details["left_out"] == {"vectors": "they are read of up to 60 texts of the smaller side"}
+    assert found.details["left_out"] == {"vectors": "they are computed for up to 60 texts of the smaller side"}
     assert "encoder:tiny" in str(ta.dd(texts[0][:60], texts[1], encoder=str(model), independent=True).signature)
 
 
@@ -220,7 +220,9 @@ def test_weights_that_are_pickled_are_not_read(copy: Path, tmp_path: Path) -> No
     marker = tmp_path / "ran"
     (copy / "model.safetensors").unlink()
     (copy / "pytorch_model.bin").write_bytes(pickle.dumps(_Planted(marker)))
-    assert refused_encoder(copy, marker).startswith("pytorch_model.bin is a pickle, and reading one can run any code")
+    assert refused_encoder(copy, marker).startswith(
+        "pytorch_model.bin is a pickle file, which can run any code when read"
+    )
     (copy / "other.safetensors").write_bytes(b"")
     assert "pytorch_model.bin is a pickle" in refused_encoder(copy, marker)
     (copy / "model.safetensors.index.json").write_text(

@@ -101,7 +101,7 @@ def test_the_same_prompts_need_no_word() -> None:
 def test_prompts_of_one_side() -> None:
     ((kind, message),) = _prompt_findings({"real": ASKED, "model": ASKED[:30]}, n=30)
     assert kind == "prompts-of-one-side"
-    assert message.startswith("10 of 40 prompts of the real text have no answer by model, and 0 of 30")
+    assert message.startswith("10 of 40 prompts of the real text have no answer by model, and 0 of its 30")
 
 
 def test_a_space_more_is_another_prompt_and_is_named() -> None:
@@ -110,7 +110,9 @@ def test_a_space_more_is_another_prompt_and_is_named() -> None:
 
 
 def test_no_prompt_is_shared() -> None:
-    with pytest.raises(InputError, match=r"no prompt of model \(40\) is a prompt of the real text \(40\); 40 of these"):
+    with pytest.raises(
+        InputError, match=r"none of the 40 prompts of model is among the 40 prompts of the real text; 40 of these"
+    ):
         _prompt_findings({"real": ASKED, "model": [f" {prompt}" for prompt in ASKED]})
 
 
@@ -119,4 +121,4 @@ def test_prompts_that_were_not_used() -> None:
     comparison = compare({"model": MODEL}, real, metrics=["length"])
     (finding,) = (one for one in comparison.findings if one.kind == "prompts-not-used")
     assert finding.severity == "warning"
-    assert "(real) has them, model did not" in finding.message
+    assert "since model came without prompts, unlike (real)" in finding.message

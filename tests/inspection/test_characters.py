@@ -78,7 +78,7 @@ def test_spaces_that_tokens_do_not_show_are_a_note(name: str) -> None:
 @pytest.mark.parametrize(
     ("mark", "kind", "severity", "message"),
     [
-        ("\n", "line-breaks", "note", "60 of 120 generated (50.0 %) and 0 of 120 real texts (0.0 %) have one"),
+        ("\n", "line-breaks", "note", "60 of 120 generated (50.0 %) and 0 of 120 real texts (0.0 %) have a line break"),
         ("\r\n", "carriage-returns", "note", "have those of Windows (\\r\\n)"),
         ("\r", "carriage-returns", "warning", "have a \\r without \\n, which ends no text: line ends of old Macs"),
     ],

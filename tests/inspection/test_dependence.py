@@ -217,7 +217,7 @@ def test_each_text_thrice_on_one_side_is_not_a_collapsed_generator() -> None:
     thrice = [text for text in collapsed.real[:133] for _ in range(3)]
     found = examine(*sides_of(thrice, texts))
     assert {COPIES, RUNS} == set(found.kinds)
-    assert found.words[0] == "133 generated texts stand exactly 3 times, one after the other"
+    assert found.words[0] == "133 generated texts occur exactly 3 times, one after the other"
     assert not found.may_be_collapse
     assert not found.is_across
     assert examine_real(sides_of(thrice, texts)[1]).kinds == ()
@@ -228,11 +228,11 @@ def test_each_text_thrice_on_one_side_is_not_a_collapsed_generator() -> None:
     [
         ("beginnings, in order", "rows with the same number in both files belong together"),
         ("answers, other prompts, in order", "neighbouring rows of the real text share words"),
-        ("2 times, passes", "200 real texts stand exactly twice, 200 rows apart"),
-        ("3 times, adjacent", "133 generated texts stand exactly 3 times, one after the other"),
-        ("3 times, shuffled", "133 generated texts stand exactly 3 times"),
-        ("answers, same prompts, shuffled", "real texts come in groups of three and more"),
-        ("2 times, shuffled", "real texts come in pairs (100 % are the nearest of their nearest)"),
+        ("2 times, passes", "200 real texts occur exactly twice, 200 rows apart"),
+        ("3 times, adjacent", "133 generated texts occur exactly 3 times, one after the other"),
+        ("3 times, shuffled", "133 generated texts occur exactly 3 times"),
+        ("answers, same prompts, shuffled", "real texts come in groups of three or more"),
+        ("2 times, shuffled", "real texts come in pairs (100 % are mutual nearest neighbours)"),
         ("tenth 2 times, shuffled", "of the real texts are copied nearly word by word"),
     ],
 )
@@ -244,7 +244,7 @@ def test_real_text_is_told_of_by_itself() -> None:
     generated, real = sides(layout("real 3 times, shuffled", N, 0))
     within = examine_real(real)
     assert within.kinds == (WITHIN, COPIES)
-    assert "133 real texts stand exactly 3 times" in findings_of(generated, real)["(real)"].message
+    assert "133 real texts occur exactly 3 times" in findings_of(generated, real)["(real)"].message
     assert within.groups is not None
     assert len(np.unique(within.groups)) == len(set(real.texts))
 
@@ -256,7 +256,7 @@ def test_what_groups_do_not_hold_leaves_no_verdict(seed: int) -> None:
     assert texts.dependence.is_found
     assert not texts.dependence.can_be_told
     assert texts.dependence.label == "unknown"
-    assert texts.dependence.reason.startswith("not valid: texts depend on each other in ways that nearest neighbours")
+    assert texts.dependence.reason.startswith("not valid: texts depend on each other, and grouping nearest neighbours")
     assert "Even so, dd is not valid" in findings_of(generated, real)["model"].message
     with pytest.raises(InputError, match="--group-column"):
         independent_units(generated, real)

@@ -80,7 +80,7 @@ def test_a_draw_leaves_independent_texts_alone() -> None:
 def test_too_many_dependent_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(within, "MOST_GROUPED", 2000)
     pair = layout("beginnings, shuffled", 1500, 0)
-    with pytest.raises(InputError, match="3,000 are too many to find which belong together: name the column"):
+    with pytest.raises(InputError, match="3,000 are too many to find their groups"):
         examine(*sides_of(list(pair.generated), list(pair.real)))
 
 

@@ -50,7 +50,11 @@ def test_a_marker_is_counted_on_both_sides_with_a_remedy(sign: str) -> None:
 @pytest.mark.parametrize("sign", [sign for sign in MARKERS if sign != "&amp;"])
 def test_the_remedy_takes_the_marker_out(sign: str) -> None:
     (one,) = markers(inspect({"m": texts(MARKERS[sign])}, texts(PLAIN)))
-    command = one.remedy.removeprefix("Take them out on both sides, as by ").partition(" < FILE")[0].partition(" (")[0]
+    command = (
+        one.remedy.removeprefix("Remove them on both sides, for example with ")
+        .partition(" < FILE")[0]
+        .partition(" (")[0]
+    )
     given = "\n".join(texts(MARKERS[sign])) + "\n"
     done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True)
     assert markers(inspect({"m": done.stdout.splitlines()}, texts(PLAIN))) == []

@@ -34,7 +34,7 @@ def blind(n: int = 100, **others: list[str]) -> dict[str, Corpus]:
 
 def quick(sides: dict[str, Corpus], name: str = "generated", **settings: object) -> Estimate:
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "dd.* says little here")
+        warnings.filterwarnings("ignore", "dd.* is of little use here")
         return dd(sides[name], sides["real"], **{"effort": "quick", **settings})
 
 

@@ -206,7 +206,7 @@ def test_new_texts_need_the_index() -> None:
     real, generated = sides(20, 1)
     counts = both(real, generated, 2)[1]
     counts.count(np.arange(40))
-    with pytest.raises(InputError, match="no index for others"):
+    with pytest.raises(InputError, match="cannot be looked up in another"):
         counts.describe(real)
 
 

@@ -54,7 +54,7 @@ def runs(p: np.ndarray, q: np.ndarray, n_runs: int, n: int, *, needs_target: boo
         space = {"space": [f"w{kind}" for kind in range(len(p))]} if needs_target else {}
         corpora = corpora_from_texts({**texts, **space}, tokenizer=WHITESPACE)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "dd says little here")
+            warnings.filterwarnings("ignore", "dd is of little use here")
             estimate = dd(corpora["generated"], corpora["real"], effort="quick", seed=run, independent=True)
         assert estimate.interval is not None
         target = 0.0

@@ -16,7 +16,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-KEPT = ("What the paper found", "Figures", "Tables", "Notes")  # beginnings of the titles of sections
+KEPT = ("Findings of the paper", "Figures", "Tables", "Notes")  # beginnings of the titles of sections
 LEFT_OUT = (  # in titles of tables that no finding needs
     "Ranks.",
     "Models: settings",

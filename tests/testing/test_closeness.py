@@ -56,7 +56,7 @@ def test_far_text_fails_on_one_screen_with_value_interval_rule_and_what_gives_it
     assert lines[2].startswith("  kept: bleu(order=5) ")
     assert "at least 0.01 allowed; at equal size 0." in lines[2]  # of all texts it is no match for half the real ones
     assert lines[3].startswith("  kept: distinct-n(order=2) away from real text ")
-    assert lines[4] == "rule: it fails where the 95 % interval is wholly beyond the limit"
+    assert lines[4] == "rule: it fails if the 95 % interval is wholly beyond the limit"
     assert any(line.startswith("  too often: ") and "the" in line for line in lines)
     assert lines[-1].startswith("100 generated and 120 real texts, seed 0, textassay ")
     assert len(lines) <= 24
@@ -70,7 +70,7 @@ def test_values_are_those_of_compare_and_few_texts_prove_nothing() -> None:
     assert result is not None
     assert result.value == ta.dd(close, REAL, seed=2, **QUICK).value
     assert closeness.checks[-1].lines()[0].startswith("kept, not proven: dd(folds=2) ")
-    with pytest.raises(AssertionError, match="fails where the 95 % interval is not within the limit"):
+    with pytest.raises(AssertionError, match="fails if the 95 % interval is not within the limit"):
         assert_close(close, REAL, dd=0.02, seed=2, strict=True, **QUICK)
     assert_close(close, REAL, limits={"bleu(order=2)": 0.3, "self-bleu(order=2)": 0.3}, strict=True)
     closeness.checks.clear()
@@ -137,7 +137,7 @@ def test_the_plugin_brings_real_text_and_lists_the_checks(pytester: pytest.Pytes
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines([
         "E * AssertionError: generated text is not close to real text by length",
-        "*rule: it fails where the 95 % interval is wholly beyond the limit",
+        "*rule: it fails if the 95 % interval is wholly beyond the limit",
         "*= closeness of generated text =*",
         "*test_close: kept: length 0.*, at most 0.9 allowed*",
         "*test_far: broken: length 1.*, at most 0.1 allowed*",

@@ -231,7 +231,7 @@ class _Test:
             return ""
         estimate = self.result.estimate
         if estimate is None or not math.isfinite(estimate.value):
-            return self.result.error or "it is undefined on this text"
+            return self.result.error or "it is undefined for this text"
         return "it has no interval here"
 
     def _needed(self, n_tests: int) -> int | None:

@@ -186,7 +186,7 @@ def table_records(source: Source, columns: Columns) -> Records:
             is_empty = False
             yield number, dict(zip(header, row, strict=True))
         if is_empty:
-            raise EmptyCorpusError(f"{source.place} has a header but no rows")
+            raise EmptyCorpusError(f"{source.place} has a header, but no rows")
         return
     yield 1, header
     yield from rows

@@ -141,10 +141,10 @@ def input_too_long(place: str, limit: int, *, n_lines: int | None = None, size: 
 
 def text_too_long(place: str, n: int | None, limit: int) -> InputError:
     """Return the error for a text at `place` of `n` characters (None: unknown) where `limit` are allowed."""
-    length = f"more than {limit:,} characters" if n is None else f"{n:,} characters, more than the {limit:,}"
+    length = f"more than the {limit:,} characters" if n is None else f"{n:,} characters, more than the {limit:,}"
     allowed = current_limits().max_text
     return InputError(
-        f"{place} has {length} of one text: split the text, or read it whole with --max-text "
+        f"{place} has {length} allowed for one text: split the text, or read it whole with --max-text "
         f"{allowed * 10 if n is None else max(n, allowed)} (and cut it with --max-tokens)"
     )
 

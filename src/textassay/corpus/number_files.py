@@ -62,7 +62,9 @@ def read_side_columns(source: str | os.PathLike[str], *, n_generated: int, n_rea
     missing = [side for side in SIDES if side not in arrays]
     if missing:
         names = ", ".join(sorted(map(str, arrays))) or "nothing"
-        raise InputError(f"{path} must contain 'real' and 'generated', '{missing[0]}' is missing (it contains {names})")
+        raise InputError(
+            f"{path} must contain 'real' and 'generated', but '{missing[0]}' is missing (it contains {names})"
+        )
     real, generated = (_side(path, side, arrays[side], n) for side, n in zip(SIDES, (n_real, n_generated), strict=True))
     return generated, real
 

@@ -410,9 +410,9 @@ class _Gathered:
             paths = [path for path in string_paths(self._first) if not path.endswith(_NO_TEXTS)]
             other = f", or name another column, as in {self._example.format(paths[0])}" if paths else ""
             raise InputError(
-                f"{self.place} {number} holds no answer: {self._missing(problem, 0)}; request it again{other}"
+                f"{self.place} {number} contains no answer: {self._missing(problem, 0)}; request it again{other}"
             )
-        raise EmptyCorpusError(f"{self.file_name} holds no text")
+        raise EmptyCorpusError(f"{self.file_name} contains no text")
 
     def _missing(self, problem: str, n_texts: int) -> str:
         n = len(self._problems)
@@ -427,7 +427,7 @@ class _Gathered:
             notes.append(
                 Note(
                     "answers-missing",
-                    f"{self.place} {number} holds no answer: {self._missing(problem, n)}; they are left out.",
+                    f"{self.place} {number} contains no answer: {self._missing(problem, n)}; they are left out.",
                     "Request them again: a generator that is measured only on the prompts it answered looks better "
                     "than it is.",
                     len(self._problems),

@@ -929,7 +929,7 @@ def prompts_unused(names: Sequence[str], everything: Sequence[str]) -> Finding:
         "prompts-not-used",
         "warning",
         REAL,
-        f"Prompts were not used: {_listed(names)} has them, {_listed(lacking)} does not.",
+        f"Prompts were not used, since {_listed(lacking)} came without prompts, unlike {_listed(names)}.",
         0,
         0,
         0,

@@ -143,7 +143,7 @@ def test_saved_and_read_again_it_draws_the_same(tmp_path: Path) -> None:
     assert isinstance(again, NoiseGru)
     assert again.name == model.name == "noise-gru(width=6, length=5, noise=2, feeds=distribution)"
     assert again.sample(20, seed=1).texts == model.sample(20, seed=1).texts
-    with pytest.raises(InputError, match="holds a generator without likelihood"):
+    with pytest.raises(InputError, match="contains a generator without likelihood"):
         load_model(tmp_path)
 
 

@@ -168,14 +168,14 @@ def test_a_wait_that_is_too_long_is_not_waited_for(server: Endpoint) -> None:
 FATAL = {
     "no money": (faults.status(429, {"error": {"message": "You have no credit", "code": "insufficient_quota"}}),
                  "refused the request (status 429): You have no credit"),
-    "a page": (faults.page(), "gave a web page instead of JSON; check the address, which usually ends in /v1"),
+    "a page": (faults.page(), "sent a web page instead of JSON; check the address, which usually ends in /v1"),
     "a missing page": (faults.page(404), "there is nothing at this address (status 404); check the address"),
-    "elsewhere": (faults.status(308, Location="http://example.com/v1"), "there is a redirection (status 308)"),
+    "elsewhere": (faults.status(308, Location="http://example.com/v1"), "the address redirects (status 308)"),
     "bad request": (faults.status(400, {"error": {"message": "seed: unknown field"}}),
                     "refused the request (status 400): seed: unknown field"),
     "of FastAPI": (faults.status(422, {"detail": [{"msg": "field required"}]}), "(status 422): [{"),
     "forbidden": (faults.status(403, {"error": "this key may not use it"}), "this key may not use it"),
-    "another form": (faults.status(200, {"choices": [{"delta": {}}]}), "its answer is not of the form of a completion"),
+    "another form": (faults.status(200, {"choices": [{"delta": {}}]}), "its answer is not a completion"),
 }  # fmt: skip
 
 
@@ -281,7 +281,7 @@ def test_a_timeout_is_one_for_the_whole_request(server: Endpoint, head: bytes, b
 def test_an_answer_that_is_too_large_is_named(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.endpoints._MOST_BYTES", 1 << 20)
     server.always = faults.status(200, " " * (3 << 20))
-    with pytest.raises(EndpointError, match="gave an answer of more than 1 MB; ask for less at once"):
+    with pytest.raises(EndpointError, match="sent an answer of more than 1 MB; ask for less at once"):
         _model(server).answers(1, seed=0)
 
 
@@ -442,9 +442,9 @@ def test_a_file_holds_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 WRONG = {
-    "openai:": "name a model after 'openai:'",
-    "openai:m": "say what it shall write",
-    "openai:m?prompt=a&prompts=b.txt": "prompt and prompts cannot go together",
+    "openai:": "give a model after 'openai:'",
+    "openai:m": "give a prompt: '",
+    "openai:m?prompt=a&prompts=b.txt": "prompt and prompts cannot be combined",
     "openai:m?promt=a": "unknown setting of openai 'promt': did you mean prompt",
     "openai:m?prompt=a&temperature=hot": "temperature must be a number, got 'hot'",
     "openai:m?prompt=a&max_tokens=0": "max_tokens must be at least 1, got 0",

@@ -104,7 +104,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d.update(format=2), "holds a model of another version of textassay: train it again, or use that"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
         (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
-        (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
+        (lambda d: d["form"]["tokens"].pop(), "its hash does not match"),
         (lambda d: d["settings"].update(width=16), r"'embedding.weight' must have shape \(18, 16\), got \(18, 8\)"),
         (lambda d: d["settings"].update(layers=2), r"'layers.1.bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting 'depth'"),

@@ -126,9 +126,9 @@ def test_a_raw_batch_says_what_was_seen_and_what_to_give(tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         read_judgements(path)
     assert str(caught.value) == (
-        f"{path} has Input.text, Input.model and Answer.quality: say which is what, as in textassay judge --ratings "
-        "batch.csv --text-column Input.text --system-column Input.model --rating-column Answer.quality (a * stands for "
-        "the number of numbered columns)"
+        f"{path} has Input.text, Input.model and Answer.quality: name its columns (* stands for a number), as in "
+        "textassay judge --ratings batch.csv --text-column Input.text --system-column Input.model --rating-column "
+        "Answer.quality"
     )
     people = read_rating_columns(path, ["Answer.quality"])["Answer.quality"]
     assert people.value.tolist() == [4, 3]

@@ -86,7 +86,7 @@ def test_of_equal_generators_alone_the_answer_says_who_stays_near_0() -> None:
     near = [replace(equal, seed=seed, value=0.01, low=-0.04, high=0.06) for seed in (100, 101)]
     far = [replace(near[0], estimator="quick"), replace(near[1], estimator="quick", value=0.2, low=0.15, high=0.25)]
     assert bench_document(_bench(*near, *far)).answer == (
-        "Where generators are equal, within two standard errors of 0: plain 2 of 2 and quick 1 of 2.",
+        "Within two standard errors of 0 where generators are equal: plain 2 of 2 and quick 1 of 2.",
     )
 
 

@@ -150,7 +150,7 @@ def test_other_texts_have_no_probability(tiny: str) -> None:
         pair.q.log_prob(Corpus.from_texts(list(corpus.texts)))
 
 
-@pytest.mark.filterwarnings("ignore:dd says little here")  # its texts are random bytes
+@pytest.mark.filterwarnings("ignore:dd is of little use here")  # its texts are random bytes
 def test_dd_does_not_see_the_noted_probabilities(tiny: str) -> None:
     (pair,) = fluent_pairs(["fluent-0.8"], model=tiny, n_tokens=6)
     real, generated = pair.sample(60, seed=0)
@@ -158,7 +158,7 @@ def test_dd_does_not_see_the_noted_probabilities(tiny: str) -> None:
     assert dd(generated, real, effort="quick").value == dd(bare[1], bare[0], effort="quick").value
 
 
-@pytest.mark.filterwarnings("ignore:dd says little here")  # its texts are random bytes
+@pytest.mark.filterwarnings("ignore:dd is of little use here")  # its texts are random bytes
 def test_a_bench_of_fluent_worlds_needs_no_text(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = fluent_pairs(["fluent-0.8", "fluent-identical"], model=tiny, n_tokens=6)
     estimators = [parse_estimator(name) for name in ("default", "default+log-probs")]
