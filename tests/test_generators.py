@@ -105,7 +105,7 @@ def test_without_validation_text_a_tenth_is_held_out() -> None:
     assert generator.model.record["train"]["sentences"] == 108
     with pytest.raises(TooFewSentencesError, match="train has one text: to train on it as running text, give a window"):
         ta.generators.Ngram().fit(["a b"])
-    with pytest.raises(InputError, match="valid holds the same texts as train"):
+    with pytest.raises(InputError, match="valid contains the same texts as train"):
         ta.generators.Ngram().fit(REAL, REAL)
 
 

@@ -81,7 +81,7 @@ def test_a_model_that_was_edited(refused: Refused, folder: Path, models: Path, c
         document["settings"] |= settings
         write_model_document(edited, document)
         arguments = (name, models / name) if command == "discrepancy" else (name, *COMMANDS[command][1:])
-        assert f"{name} holds no usable model: {next(iter(settings))} must be" in refused(command, *arguments)
+        assert f"{name} contains no usable model: {next(iter(settings))} must be" in refused(command, *arguments)
 
 
 def test_a_training_that_is_refused_leaves_its_folder_as_it_was(refused: Refused, folder: Path) -> None:

@@ -83,13 +83,15 @@ def test_a_blank_line_is_left_out_and_said(folder: Path, run: Run, refused: Refu
 def test_an_even_number_of_judges_is_advised_against(folder: Path, run: Run) -> None:
     options = ("build", "--real", "real.txt", "a=trigram.txt", "--per-generator", "10", "--judgements")
     even = run("human", *options, 4, "--out", "four")
-    assert "note: 4 judges a text can be tied, and judges who guess are tied on 38 % of the texts" in even.stderr
-    assert "such as 3 or 5" in even.stderr
+    assert (
+        "note: with 4 judges per text, ties are possible: judges who guess are tied on 38 % of the texts" in even.stderr
+    )
+    assert "With 3 or 5 judges" in even.stderr
     assert run("human", *options, 5, "--out", "five").stderr == ""
     plan = run("human", "power", "--judges", 2, "--judges", 3)
     words = " ".join(plan.stdout.split())
-    assert "2 judges a text can be tied, and judges who guess are tied on 50 % of the texts" in words
-    assert "3 judges a text can be tied" not in words
+    assert "with 2 judges per text, ties are possible: judges who guess are tied on 50 % of the texts" in words
+    assert "with 3 judges per text, ties are possible" not in words
     rows = json.loads(run("human", "power", "--judges", 2, "--judges", 3, "--json").stdout)["rows"]
     assert [row["ties_by_guessing"] for row in rows] == [pytest.approx(0.5), 0.0]
 
@@ -219,7 +221,7 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
         (("judge", "nowhere", "--rater", "a", "--out", "x"), "no study in nowhere"),
         (("next-word", "--out", "x"), "give MODEL and --real FILE"),
         (("next-word", "--out", "x", "--page-size", "3"), "even, got 3"),
-        (("exposure", "real.txt"), "no column|holds no judgements|separated by"),
+        (("exposure", "real.txt"), "no column|contains no judgements|separated by"),
         (("exposure", "nowhere.csv"), "does not exist"),
         (("power", "--accuracy", "1"), "between 0 and 1, got 1"),
         (("power", "--accuracy", "0.5"), "must differ"),
@@ -233,5 +235,5 @@ def test_exports_and_imports_of_wrong_kinds(study: Study, folder: Path, refused:
     assert "valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
     (folder / "answers.csv").write_text(_answers(study, 1))
     assert "named twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
-    assert "holds no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
+    assert "contains no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
     assert not (folder / "x").exists()

@@ -123,7 +123,7 @@ def test_mistakes_are_one_line(arguments: list[str], message: str, capsys: pytes
 
 def test_a_gold_order_that_misses_a_generator(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(_arguments(files, "--gold", "good>poor")) == 2
-    assert "known order says nothing of fair" in capsys.readouterr().err
+    assert "known order has no value for fair" in capsys.readouterr().err
 
 
 def test_warnings_alike_but_for_the_generator_are_joined() -> None:
@@ -145,7 +145,7 @@ def test_several_orders_and_what_nothing_agrees_with(files: Path, capsys: pytest
     orders = ["--gold", "good>fair>poor", "--gold", "poor>fair>good"]
     assert main(_arguments(files, *orders, "--metrics", "distinct-n(order=2)")) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "By known order #2 No metric is to be trusted on these 3 generators: none agrees with known order #2" in told
+    assert "By known order #2 Trust no metric on these 3 generators: none agrees with known order #2" in told
     (files / "length.csv").write_text("generator,value\ngood,2\nfair,1\npoor,0\n")
     assert main(_arguments(files, "--gold", str(files / "length.csv"))) == 2
     assert "has the name of a metric" in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsy
     (files / "poor.txt").write_text("w1 w1 w1 w1 w1\n" * 40)
     metrics = ["--metrics", "bleu-nearest(order=4),length"]
     assert main(_arguments(files, "--gold", "good>fair>poor", *metrics)) == 0
-    assert "without scores of texts: bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
+    assert "no scores of single texts from bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_names_of_tied_generators_stand_apart(files: Path) -> None:

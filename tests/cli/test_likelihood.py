@@ -102,7 +102,7 @@ def test_one_sentence_has_values_without_intervals(folder: Path, models: Path, r
         (("gpt2", "long.txt"), "sentence 2"),
         (("ngram", "real.txt", "--real", "real.txt"), "--real and the text are the same file, real.txt: give the"),
         (("ngram", "real.txt", "--real", "./real.txt"), "--real and the text are the same file, real.txt: give the"),
-        (("ngram", "copy.txt", "--real", "real.txt"), "copy.txt holds the same sentences as real.txt: give the"),
+        (("ngram", "copy.txt", "--real", "real.txt"), "copy.txt contains the same sentences as real.txt: give the"),
         (("ngram", "-", "--real", "-"), "standard input can be read once only"),
         (("ngram", "real.txt", "--out", "lp.npz"), "a .npz file holds both sides: add --real FILE"),
         (("ngram", "real.txt", "--out", "lp.txt"), "--out must end in .npz or .npy, got lp.txt"),

@@ -70,7 +70,7 @@ def test_sentences_with_line_breaks_become_json_lines(folder: Path, run: Run, re
     assert made.status == 0
     message = refused("sample", "model", "-n", 9)
     assert "of 9 sentences have line breaks" in message
-    assert "the same command with --out FILE.jsonl writes the same sentences" in message
+    assert "use --out FILE.jsonl to keep the line breaks" in message
     assert run("sample", "model", "-n", 9, "--out", "out.jsonl").status == 0
     drawn = (folder / "out.jsonl").read_text()
     assert len(drawn.splitlines()) == 9

@@ -88,7 +88,8 @@ def test_the_training_text_under_another_name_validates_nothing(folder: Path, re
     (folder / "copy.txt").write_bytes((folder / "train.txt").read_bytes())
     message = refused("train", "ngram", "--real", "train.txt", "--valid", "copy.txt", "--out", "out")
     assert (
-        message == "copy.txt holds the same texts as train.txt: give validation text that is not in the training text"
+        message
+        == "copy.txt contains the same texts as train.txt: give validation text that is not in the training text"
     )
 
 
@@ -291,7 +292,7 @@ def test_a_model_that_is_worse_than_guessing_is_told(folder: Path, run: Run) -> 
     assert done.status == 0
     n_choices = _document(folder)["n_types"] - 2
     assert _document(folder)["valid_perplexity"] > n_choices
-    assert f"warning: the model is worse than guessing: any of {n_choices} tokens at random" in done.stderr
+    assert f"warning: the model is worse than guessing: a uniform guess among {n_choices} tokens" in done.stderr
     done = run(*LSTM, "--out", "good", "--epochs", 1)
     assert _document(folder, "good")["valid_perplexity"] < n_choices
     assert "guessing" not in done.stderr

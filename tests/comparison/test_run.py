@@ -371,4 +371,4 @@ def test_dd_does_not_learn_from_training_text_in_which_real_text_stands() -> Non
     found = compare({"model": generated}, real, train=texts[200:], metrics=["dd"], explain=False, **settings)
     assert "trained_on" not in str(_estimate(found, "model").signature)
     assert _estimate(found, "model").value == dd(generated, real, **settings).value
-    assert "dd did not learn from the training text, since too many real texts stand in it" in found.warnings
+    assert "dd did not learn from the training text, since too many real texts occur in it" in found.warnings

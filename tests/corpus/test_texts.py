@@ -96,7 +96,7 @@ def test_every_kind_of_table_gives_the_same_sentences() -> None:
         with pytest.raises(InputError, match=r"^real row 1: which column .*table\['review'\]; it has: review, title$"):
             as_texts(table, "real")
     for table in tables({"label": [], "n": []}):
-        with pytest.raises(InputError, match=r"^real holds no text$"):
+        with pytest.raises(InputError, match=r"^real contains no text$"):
             as_texts(table, "real")
     assert as_texts(pd.DataFrame({0: [1, 2, 3], 1: texts}), "real").texts == SENTENCES
 

@@ -44,7 +44,7 @@ def all_sentences(root: Path = SOURCE) -> list[Sentence]:
     first: dict[str, Sentence] = {}
     for path in sorted(root.rglob("*")):
         reader = readers.get(path.suffix)
-        for line, string in reader(path.read_text(encoding="utf-8")) if reader is not None else ():
+        for line, string in sorted(reader(path.read_text(encoding="utf-8"))) if reader is not None else ():
             for text in split(string):
                 first.setdefault(text, Sentence(str(path.relative_to(root)), line, text))
     return list(first.values())

@@ -179,7 +179,7 @@ def read_sources(
             raise EmptyCorpusError(f"{named[name]} is empty: all of its {len(file.texts)} lines are blank")
         if name != FLOOR and file.texts == files[FLOOR].texts:
             remedy = (remedies or {}).get(name, REMEDY)
-            raise InputError(f"{named[name]} holds the same sentences as {named[FLOOR]}: {remedy}")
+            raise InputError(f"{named[name]} contains the same sentences as {named[FLOOR]}: {remedy}")
     return files
 
 
@@ -200,7 +200,7 @@ def read_table(
     if table is None and source_column is None:
         return {}
     if table is None or source_column is None:
-        option = "--table FILE" if table is None else "--source-column NAME, the column that says who wrote each text"
+        option = "--table FILE" if table is None else "--source-column NAME, the column with the source of each text"
         raise OptionError(f"--table and --source-column go together: add {option}")
     from textassay.corpus.texts import read_texts
 

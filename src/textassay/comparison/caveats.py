@@ -169,7 +169,7 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
     verb = "is" if len(named) == 1 else "are"
     return [
         f"these are documents, but {' and '.join(named)} {verb} made for sentences. N-grams match anywhere in a long "
-        "text, so values say little about the structure of a document. Compare only values of texts of equal length"
+        "text, so values do not reflect the structure of a document. Compare only values of texts of equal length"
     ]
 
 

@@ -156,8 +156,8 @@ _GUIDE = (
      "Without assumptions on the text, the total variation distance is at least this. It rests on a part of the text "
      "named beforehand, so it is lower than the value. Of several generators each bound holds by itself."),
     ("p_value", "p",
-     "How often shuffled labels separate the two sides as well as the true ones. Large: at this sample size that "
-     "cannot be told, and does not mean that they are alike."),
+     "How often shuffled labels separate the two sides as well as the true ones. If p is large, this sample size is "
+     "too small to decide, which does not mean that they are alike."),
     ("ranks", "Ranks as intervals",
      "From 1 + the number of generators significantly better to n minus the number significantly worse, with p "
      "adjusted for the number of pairs (Holm). Do not read an order into ranks that overlap."),
@@ -557,8 +557,10 @@ def _warnings(digest: Digest) -> Section:
     found = inspection_sections(digest.comparison.findings, brief_notes=True)
     parts: list[Part] = [*(part for one in found for part in one.parts), *items(warnings)]
     if not parts:
-        parts = [Paragraph("Nothing was found: no check of case, punctuation, length, alphabet, copies and repeats saw "
-                           "more than luck explains.")]  # fmt: skip
+        parts = [Paragraph(
+            "Nothing was found: no check of case, punctuation, length, alphabet, copies or repeats found more than "
+            "chance explains."
+)]  # fmt: skip
     return section("Warnings and notes", *parts)
 
 
@@ -919,7 +921,7 @@ def _pairs(digest: Digest) -> Section:
         "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated. Differences are of "
         f"all texts; of {ARROWS['closer']}, of the distances from {FLOOR} at its size."
     )
-    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else ""))
+    return section("Pairs and ranks: could the order be due to chance?", *parts, *notes(told if any(parts) else ""))
 
 
 def _pairs_table(

@@ -68,7 +68,7 @@ from textassay.settings import FOLDS, Comparing
 from textassay.storage import ENCODED_TEXTS, with_output_folder
 
 _REMEDIES = {
-    HELDOUT: "give real text of another draw, or leave it out",
+    HELDOUT: "give other real text, or leave it out",
     TRAIN: "compare with real text that the generators have not seen",
 }
 
@@ -329,7 +329,7 @@ def compare_texts(
     findings = [*examined.findings(rows), *([shared_ids(shared_id)] if shared_id else []), *findings]
     trained_on, not_learnt_from = train_corpus, []
     why_not = (
-        "too many real texts stand in it"
+        "too many real texts occur in it"
         if real_in_train(findings)
         else "real texts depend on it"
         if TRAIN in references and examined.texts[TRAIN].dependence.is_found

@@ -114,7 +114,7 @@ class TextFile:
         """Return the texts of the source `real`, and those of each other source."""
         by_source = self.by_source()
         if real not in by_source:
-            raise InputError(f"{self.name}: no text is by '{real}'; the texts are by: {listed([*by_source])}")
+            raise InputError(f"{self.name}: it has no text by '{real}'; the texts are by: {listed([*by_source])}")
         own = by_source.pop(real)
         if not by_source:
             raise InputError(f"{self.name}: all texts are by '{real}', so there is nothing to compare them with")

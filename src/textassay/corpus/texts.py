@@ -67,7 +67,7 @@ def read_texts(
         If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a text, group or prompt
         is null, or a text or prompt not a string; one line with file, position and remedy.
     EmptyCorpusError
-        If it holds no text.
+        If it contains no text.
     MissingExtraError
         If it needs pyarrow (Parquet, .zst, dataset folders), or an address fsspec, and that is not installed.
     """

@@ -56,7 +56,7 @@ class NgramClassifier(BaseDiscriminator):
     """A classifier over the n-grams of a sentence: a subclass learns from `Rows` and scores features."""
 
     max_order: int = setting(3, "the longest n-grams", least=1)
-    min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
+    min_sentences: int = setting(2, "an n-gram is a feature if it occurs in so many training sentences", least=1)
     weighting: Weighting = setting(
         "counts",
         "``counts``; ``presence``: 1 if a sentence contains the n-gram; ``tf-idf``: 1 + log of the count, times the "

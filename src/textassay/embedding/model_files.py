@@ -40,7 +40,7 @@ def model_folder(name: str) -> Path:
     path = Path(name).expanduser()
     if is_folder(name):
         if not (path / "modules.json").exists() and not (path / "config.json").exists():
-            raise InputError(f"encoder {name}: the folder holds no sentence-transformers model (no modules.json)")
+            raise InputError(f"encoder {name}: the folder contains no sentence-transformers model (no modules.json)")
         return _checked(path)
     if path.suffix == ".npy":
         raise InputError(f"encoder {name}: arrays of features are given as --features NAME={name}, one for each text")
@@ -103,7 +103,7 @@ def _checked(folder: Path) -> Path:
         elif path.suffix in PICKLED and is_read and path.stem not in _OF_TRAINING and not _has_safe(path.parent):
             raise refuse(path, "is a pickle file, which can run any code when read: save the model as safetensors")
     if not any(path.suffix in WEIGHTS for path in _files(folder)):
-        raise InputError(f"encoder {folder}: the folder holds no weights (no .safetensors file)")
+        raise InputError(f"encoder {folder}: the folder contains no weights (no .safetensors file)")
     return folder
 
 

@@ -368,7 +368,7 @@ def _of_control(control: Carried, share_repeated: float) -> list[str]:
     if copied >= _TRAINED_ON and share_repeated < _REPEATED:
         raise InputError(
             f"{100 * copied:.0f} % of the held-out text occurs in the training text, so it is not fresh text: give "
-            "--real text that the generators were not trained on"
+            "--real text outside the training text"
         )
     share = float((control.copies >= 0).mean())
     if share < share_repeated + _HIGH_CONTROL:

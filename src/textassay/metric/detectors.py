@@ -78,7 +78,7 @@ def _detector(name: str, summary: str) -> MetricFunction:
         return _auroc(generated, real, name, str(prior), prompts, level)
 
     compute.__name__ = compute.__qualname__ = name.replace("-", "_")
-    compute.__doc__ = f"Return how well {summary} tells generated from real texts.{_ABOUT}"
+    compute.__doc__ = f"Return how well {summary} separates generated from real texts.{_ABOUT}"
     return declare_metric(
         name,
         f"AUROC of a detector of machine-written text: {summary}",

@@ -44,7 +44,7 @@ def pretrained_folder(name: str) -> Path:
 def _checked(folder: Path) -> Path:
     """Return `folder` if it holds a model in a form that is read."""
     if not (folder / "config.json").exists():
-        raise InputError(f"pretrained model {folder}: the folder holds no Hugging Face model (no config.json)")
+        raise InputError(f"pretrained model {folder}: the folder contains no Hugging Face model (no config.json)")
     endings = {path.suffix for path in folder.iterdir()}
     if ".safetensors" in endings:
         return folder
@@ -53,7 +53,7 @@ def _checked(folder: Path) -> Path:
             f"pretrained model {folder}: its weights are pickle files ({pickled[0]}), which can run any code when "
             "read. Save the model with safe_serialization=True"
         )
-    raise InputError(f"pretrained model {folder}: the folder holds no weights (no .safetensors file)")
+    raise InputError(f"pretrained model {folder}: the folder contains no weights (no .safetensors file)")
 
 
 def load_config(folder: Path) -> Any:

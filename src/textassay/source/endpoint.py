@@ -296,7 +296,7 @@ class EndpointModel:
             except EndpointError as error:
                 n_there = kept.n_of(end)
                 is_kept = n_there > 0 and kept.path is not None
-                where = ", kept on disk: the same command goes on from there" if is_kept else ""
+                where = ", stored on disk: the same command resumes from there" if is_kept else ""
                 raise type(error)(f"{n_there} of {end} answers are there{where}; {error}") from None
         if now := ready():
             yield now

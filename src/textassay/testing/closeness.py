@@ -60,7 +60,7 @@ class Limit:
         """Return the value, its interval, the limit and what real text scores, in a line."""
         allowed = f"at {'least' if self.is_least else 'most'} {self.limit:g} allowed"
         if not math.isfinite(self.value):
-            return f"{self.of} has no value ({self.reason or 'it is undefined on this text'}), {allowed}"
+            return f"{self.of} has no value ({self.reason or 'it is undefined for this text'}), {allowed}"
         width = None if self.low is None or self.high is None else (self.high - self.low) / 2
         places = max(decimals(self.value, width), 2)
         bounds = f", {percent(level)} interval {span(self.low, self.high, places)}" if width is not None else ""

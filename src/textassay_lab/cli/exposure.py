@@ -107,7 +107,7 @@ class Exposure(Files, Computing):
             parse_kind(kind)
         others = tuple(kind for kind in kinds if kind != _DATA)
         if not others:
-            raise OptionError("--prefixes gives nothing to compare prefixes of the data with: add model")
+            raise OptionError("--prefixes has no kind to compare prefixes of the data with: add model")
         distances = _listed("--distances", self.distances)
         for name in distances:
             if name not in DISTANCES:

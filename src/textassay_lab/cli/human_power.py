@@ -38,7 +38,7 @@ class Power(Output):
         None
     )
     level: Level = 0.95
-    power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
+    power: Annotated[float, option("Power: probability of detecting a difference that exists.", "P")] = 0.8
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""

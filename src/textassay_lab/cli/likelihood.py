@@ -55,7 +55,7 @@ class Likelihood(Files, Computing):
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
         texts = {name: self.read_file(source) for name, source in sources.items()}
         if self.real is not None and texts["text"].texts == texts["real"].texts:
-            raise InputError(f"{self.text} holds the same sentences as {self.real}: {_FIRST}")
+            raise InputError(f"{self.text} contains the same sentences as {self.real}: {_FIRST}")
         with self.computing():
             opened = open_model(self.model, self.precision)
             contexts_of = {"text": ("--contexts", self.contexts), "real": ("--real-contexts", self.real_contexts)}

@@ -212,7 +212,7 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
     path = Path(folder)
     if colon and before == Pretrained.kind:
         if not after:
-            raise OptionError("name a model after 'pretrained:', such as pretrained:gpt2 or pretrained:FOLDER")
+            raise OptionError("give a model after 'pretrained:', such as pretrained:gpt2 or pretrained:FOLDER")
         generator: TextGenerator = Pretrained(after)
     elif colon and before == External.kind:
         generator = External(after)

@@ -135,7 +135,7 @@ def load_model(folder: Path) -> SavedModel:
     saved = load_generator(folder)
     if not hasattr(saved.model, "log_prob"):
         raise InputError(
-            f"{folder} holds a generator without likelihood ({saved.model.name}): sample from it, or estimate its "
+            f"{folder} contains a generator without likelihood ({saved.model.name}): sample from it, or estimate its "
             "perplexity from samples with 'textassay approximate'"
         )
     return SavedModel(cast(LanguageModel, saved.model), saved.form, saved.document)
@@ -165,7 +165,7 @@ def load_generator(folder: Path) -> SavedGenerator:
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, _FileError):
             raise
-        raise InputError(f"{folder} holds no usable model: {_first_line(error)}") from error
+        raise InputError(f"{folder} contains no usable model: {_first_line(error)}") from error
     return SavedGenerator(model, form, document)
 
 

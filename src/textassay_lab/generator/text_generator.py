@@ -341,7 +341,8 @@ class TextGenerator:
 
         if valid is not None and train.texts == valid.texts:
             raise InputError(
-                f"{valid.name} holds the same texts as {train.name}: validate with text that is not trained on"
+                f"{valid.name} contains the same texts as {train.name}: give validation text that is not in the "
+                "training text"
             )
         if self.window is None:
             if valid is not None:
@@ -398,7 +399,7 @@ class TextGenerator:
 
     def _log_prob(self, corpus: "Corpus", temperature: float) -> "npt.NDArray[np.float64]":
         if not hasattr(self.model, "log_prob"):
-            raise InputError(f"{self.model.name} cannot say how likely a text is; `textassay.approximate` estimates it")
+            raise InputError(f"{self.model.name} has no likelihood; `textassay.approximate` estimates it")
         log_probs: npt.NDArray[np.float64] = self.model.log_prob(corpus, temperature=temperature)
         return log_probs
 

@@ -150,7 +150,7 @@ class Translation(TextGenerator):
             train, valid = (of_sources, of_translations), (last_sources, last_translations)
         elif [side.texts for side in train] == [side.texts for side in valid]:
             names = " and ".join(side.name for side in valid)
-            raise InputError(f"{names} hold the pairs that are trained on: validate with others")
+            raise InputError(f"{names} contain training pairs: give other pairs for validation")
         form = self.learn_form(*train)
         return form, ParallelText.from_texts(*train, form), ParallelText.from_texts(*valid, form)
 
@@ -198,5 +198,5 @@ def checked_pairs(sources: "TextFile", translations: "TextFile") -> "Sides":
             f"text k of {names} must say the same, but they have {len(sources)} and {len(translations)} texts"
         )
     if sources.texts == translations.texts:
-        raise InputError(f"{names} hold the same texts: one must be the other language")
+        raise InputError(f"{names} contain the same texts: one must be in the other language")
     return sources, translations

@@ -134,7 +134,7 @@ def power_document(power: Mapping[str, Any]) -> Document:
 
 def tie_advice(judges: int) -> str:
     return (
-        f"With {judges} judges per text, ties are possible: judges who guess are tied on "
+        f"with {judges} judges per text, ties are possible: judges who guess are tied on "
         f"{100 * tie_share(judges):.0f} % of the texts. With {judges - 1} or {judges + 1} judges, each text has a "
         "majority"
     )

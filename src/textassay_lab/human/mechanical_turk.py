@@ -149,7 +149,9 @@ def read_batch(path: Path) -> tuple[Study, list[Submission]]:
     rows = read_table(path, _BATCH)
     slots = _slots(path, list(rows[0].values))
     if f"Input.review_{slots[0]}_student_model" not in rows[0].values:
-        raise InputError(f"{path} does not say who wrote the texts: read it with 'textassay human import STUDY'")
+        raise InputError(
+            f"{path} does not contain the sources of the texts: read it with 'textassay human import STUDY'"
+        )
     pages: dict[str, tuple[TableRow, StudyPage]] = {}
     submissions = []
     for row in rows:

@@ -106,7 +106,7 @@ def build_next_word(
     if len(data) != len(model) or not data or len(data) % half:
         fit = min(len(data), len(model)) // half * half
         raise OptionError(
-            f"both sides need the same number of prefixes, a multiple of {half}: got {len(data):,} of data and "
+            f"both sides need equally many prefixes, a multiple of {half}: got {len(data):,} of data and "
             f"{len(model):,} of the model; {fit:,} of each would fit"
             if fit
             else f"a page needs {half} prefixes of each side, got {len(data)} of data and {len(model)} of the model"

@@ -222,11 +222,11 @@ def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check
     ]
     if mark_share(real) > 0 and mark_share(generated) > 0:
         paragraphs.append(
-            "Rare words are shown as underscores (__), in real and fake texts alike, so they say nothing about who "
+            "Rare words are shown as underscores (__), in real and fake texts alike, so they are no clue to who "
             "wrote a text."
         )
     if not _has_capitals(real) and not _has_capitals(generated):
-        paragraphs.append("All texts are shown in lower case, so missing capitals say nothing about who wrote them.")
+        paragraphs.append("All texts are shown in lower case, so missing capitals are no clue to who wrote them.")
     if has_check:
         paragraphs.append("If a text tells you which answer to choose, please choose that answer.")
     return "\n\n".join(paragraphs)

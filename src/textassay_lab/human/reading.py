@@ -51,7 +51,7 @@ def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
         TableRow(f"{path} {place}", {name: plain_cell(row.get(name, "")) for name in header}) for place, row in rows
     ]
     if not table or not any(table[0].values):
-        raise EmptyCorpusError(f"{path} has a header but no row")
+        raise EmptyCorpusError(f"{path} has a header, but no rows")
     return table
 
 

@@ -418,7 +418,9 @@ def _with_orders(
     for gold in golds:
         missing = [name for name in names if name not in gold.generators]
         if missing:
-            raise InputError(f"{gold.name} says nothing of {', '.join(missing)}: leave it out, or add it there")
+            raise InputError(
+                f"{gold.name} has no value for {', '.join(missing)}: leave the generator out, or add it to {gold.name}"
+            )
         more = [name for name in gold.generators if name not in names]
         if more:
             notes.append(f"{gold.name} also knows {', '.join(more)}, of which there is no text: left out")

@@ -87,12 +87,12 @@ def verdict_sentences(judging: Judging, verdict: MetricVerdict) -> list[str]:
     """Return the sentences that sum up what one gold order says, the most useful first."""
     n, gold = len(judging.generators), verdict.gold
     if not verdict.order:
-        return [f"{gold} cannot judge anything: it or every metric calls all generators equal."]
+        return [f"{gold} cannot decide anything: the order itself, or every metric, rates all generators equal."]
     first = verdict.order[0]
     none_agrees = judging.agreement(gold, first).value <= 0
     luck = [name for name in verdict.order if name not in (*verdict.not_luck, *verdict.upside_down)]
     few = f"These do not agree with {gold}, though {n} generators are too few to prove them worse than {first}"
-    against = f"Negatively correlated with {gold}, so that they prefer the worse generators"
+    against = f"Negatively correlated with {gold}, so they prefer the worse generators"
     groups = (
         (f"{n} generators cannot tell whether these are worse than {first}", judging.not_separated(verdict)),
         (few, judging.contrary(verdict)),
@@ -100,17 +100,20 @@ def verdict_sentences(judging: Judging, verdict: MetricVerdict) -> list[str]:
         (against, verdict.upside_down),
     )
     if verdict.trusted:
-        answer = f"Trust {_with_tau(judging, gold, verdict.trusted[0])} first, to rank such generators."
+        answer = f"To rank such generators, trust {_with_tau(judging, gold, verdict.trusted[0])} first."
     else:
-        why = f"none agrees with {gold}, not even" if none_agrees else f"luck may explain the agreement with {gold} of"
-        answer = f"No metric is to be trusted on these {n} generators: {why} {_with_tau(judging, gold, first)}."
+        why = (
+            f"none agrees with {gold}, not even" if none_agrees else f"chance may explain the agreement with {gold} of"
+        )
+        answer = f"Trust no metric on these {n} generators: {why} {_with_tau(judging, gold, first)}."
     return [
         answer,
         *(f"{said}: {_with_taus(judging, gold, names)}." for said, names in groups if names),
-        *[f"What has the higher value in {gold} is read as better: if it is worse, turn the signs."]
+        *[f"A higher value in {gold} is read as better: if it is worse, reverse the signs."]
         * bool(verdict.upside_down and gold not in _GOLDS and none_agrees),
-        *[f"Luck may explain what these say, for or against: {join_words(luck)}."] * bool(luck and verdict.trusted),
-        *[f"Say nothing, all generators being equal to them: {join_words(verdict.undefined)}."]
+        *[f"Chance may explain the agreement or disagreement of these: {join_words(luck)}."]
+        * bool(luck and verdict.trusted),
+        *[f"These rate all generators equal, so they give no order: {join_words(verdict.undefined)}."]
         * bool(verdict.undefined),
     ]
 
@@ -123,7 +126,9 @@ def _gold_name(gold: str) -> str:
 def _read_warnings_first(judging: Judging) -> list[str]:
     """Return the sentence that is needed where inspection warned of the texts."""
     kinds = sorted({finding.kind for finding in judging.findings if finding.severity == "warning"})
-    warned = f"Read the warnings first ({join_words(kinds)}): metrics may have ranked the generators by what they name."
+    warned = (
+        f"First read the warnings ({join_words(kinds)}): metrics may have ranked the generators by these differences."
+    )
     return [warned] if kinds else []
 
 
@@ -144,7 +149,7 @@ def _verdict(judging: Judging, verdict: MetricVerdict) -> Section:
     parts.append(_taus(judging) if verdict is judging.verdicts[0] and verdict.order else None)
     for name in verdict.trusted[:1]:
         pairs = [_wrong_pair(call) for call in judging.wrong_pairs(verdict.gold, name)]
-        title = f"Pairs that {name} gets wrong though {verdict.gold} tells them apart"
+        title = f"Pairs that {name} gets wrong, although {verdict.gold} separates them"
         parts.append(section(title, *items(pairs[:_MOST_PAIRS])) if pairs else None)
         if len(pairs) > _MOST_PAIRS:
             parts += notes(f"and {len(pairs) - _MOST_PAIRS} more; --json and --out list all of every metric")
@@ -155,8 +160,8 @@ def _verdict(judging: Judging, verdict: MetricVerdict) -> Section:
 def _wrong_pair(call: PairCall) -> str:
     sure = "" if call.p is None else f", p {p_value(call.p)}"
     return (
-        f"{call.better} is better than {call.worse} by {number(call.gold_difference, 3)}, "
-        f"{call.evaluator} says worse by {number(-call.difference, 3)}{sure}"
+        f"{call.better} is better than {call.worse} by {number(call.gold_difference, 3)}, but {call.evaluator} rates "
+        f"it worse by {number(-call.difference, 3)}{sure}"
     )
 
 
@@ -176,21 +181,21 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
         ("metric", lambda name: Cell(name, tone="best" if name in verdict.trusted else ""), as_is),
         (Column("tau", better="higher", note="Kendall's tau-b"), lambda name: tau(name).value, _correlation),
         (Column("interval", note="over other generators and texts"), lambda name: _ends(tau(name)), intervals(2)),
-        (Column("p", note="of luck, Holm's over all metrics"), lambda name: tau(name).p_adjusted, p_cell),
+        (Column("p", note="of chance, adjusted over all metrics (Holm)"), lambda name: tau(name).p_adjusted, p_cell),
         (Column("rho", note="Spearman"), lambda name: judging.agreement(verdict.gold, name, "spearman").value,
          _correlation),
         (Column("r", note="Pearson"), lambda name: judging.agreement(verdict.gold, name, "pearson").value,
          _correlation),
-        (Column("wrong", note="pairs ordered the other way; in brackets those that the gold tells apart"), wrong,
+        (Column("wrong", note="pairs in the wrong order; in brackets those that the gold separates"), wrong,
          as_is),
         (Column("soft", note="soft pairwise accuracy"), lambda name: scores[name].soft_accuracy, numbers(2)),
         (Column("other texts", note="interval over other texts of these generators alone"),
          lambda name: (tau(name).low_texts, tau(name).high_texts), intervals(2)),
-        (Column("p alone", hidden=True, note="of luck, not corrected"), lambda name: tau(name).p, p_cell),
+        (Column("p alone", hidden=True, note="of chance, not corrected"), lambda name: tau(name).p, p_cell),
     ], title=f"Agreement with {verdict.gold} over {len(judging.generators)} generators",
     notes=(
-        f"{one.n_pairs} pairs, {one.n_separated} of them told apart by {verdict.gold}. Marked: may be the best, "
-            "and not by luck.",
+        f"{one.n_pairs} pairs, {one.n_separated} of them separated by {verdict.gold}. Marked: may be the best, and "
+        "not by chance.",
         f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts, or over "
         "other texts of these generators alone. p: of chance, adjusted over all metrics (Holm); rho, r: Spearman, "
         "Pearson. wrong: pairs in the wrong order, in brackets those that the gold separates; soft: soft pairwise "
@@ -262,7 +267,7 @@ def _taus(judging: Judging) -> Figure:
         Axis("Kendall's tau", (-1.08, 1.08), ticks=(-1, -0.5, 0, 0.5, 1) if len(golds) == 1 else (-1, 0, 1)),
         panels=tuple(golds),
         references=(Reference(0.0),),
-        legend=((f"not luck: Holm's p below {1 - judging.level:.2g}", Mark(0.0, 0.0, 0.0, colour="ink")),
+        legend=((f"not chance: Holm's p below {1 - judging.level:.2g}", Mark(0.0, 0.0, 0.0, colour="ink")),
                 ("may be luck", Mark(0.0, 0.0, 0.0, "hollow", "ink"))),
     )  # fmt: skip
     caption = f"Kendall's tau of each metric, with {level(judging.level)} intervals over other generators and texts."

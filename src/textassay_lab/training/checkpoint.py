@@ -59,7 +59,7 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
                 raise InputError(f"{path} is not a textassay checkpoint: move it away, or use another folder")
             if metadata.get(_FORMAT) != str(FORMAT):
                 raise InputError(
-                    f"the checkpoint {path} is of another version of textassay: continue with that version, "
+                    f"the checkpoint {path} was written by another version of textassay: continue with that version, "
                     "or delete it to start again"
                 )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

@@ -93,11 +93,11 @@ def _text_of(exposure: Exposure) -> str:
 def test_bias_is_said_where_the_interval_lies_above_one() -> None:
     told = _verdicts(_found([1.02, 1.03, 1.04]))
     assert told == [
-        "By BLEU there is exposure bias: after 2 tokens of real text the BLEU of the model's continuations is "
-        "3.0 % [0.5, 5.5] higher than after its own."
+        "By BLEU there is exposure bias: after 2 tokens of real text, the BLEU of the model's continuations is "
+        "3.0 % [0.5, 5.5] higher than after its own text."
     ]
     assert "-4.0 % [-6.5, -1.5] higher" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
-    assert "rather the contrary" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
+    assert "but the opposite" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
 
 
 def test_effects_are_the_numbers_after_the_longest_prefix() -> None:
@@ -127,7 +127,7 @@ def test_how_much_bias_there_may_be_is_said_where_it_is_little() -> None:
 
 def test_against_an_oracle() -> None:
     told = _verdicts(_found([1.0, 1.01], own=[0.21, 0.212, 0.211]))
-    assert told[0].startswith("Against the oracle there is exposure bias: after 2 tokens of its own the model's next")
+    assert told[0].startswith("Against the oracle there is exposure bias: after 2 tokens of its own text, the model's")
     assert "farther from the oracle's than after real ones (total variation)." in told[0]
     assert "errors pile up 5." in told[-1]
     assert "faster" in told[-1]
@@ -148,7 +148,7 @@ def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
                   {"data": np.array([np.nan]), "model": np.array([np.nan])}, 1, 1)  # fmt: skip
     lengths = replace(LENGTHS, lengths=(2,))
     found = replace(_found([1.0, 1.0]), bleu={"model": eb_bleu_of_runs([few])}, lengths=lengths)
-    assert _verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few texts give it no interval."]
+    assert _verdicts(found) == ["There is no verdict on EB-bleu (0.750): there are too few texts for an interval."]
     none = replace(few, scores={"data": few.scores["data"], "model": np.zeros(1)})
     told = _verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
     assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")
@@ -168,7 +168,7 @@ def test_the_table_of_accumulated_error_ends_where_the_verdict_does() -> None:
     document = exposure_document(found)
     assert column_of(document, "excess-error", "tokens so far") == ["2", "3"]
     last = column_of(document, "excess-error", "excess, %")[-1]
-    assert f"over the first 3 tokens errors pile up {last} %" in _verdicts(found)[-1].lower()
+    assert f"over the first 3 tokens, errors accumulate {last} %" in _verdicts(found)[-1].lower()
 
 
 def test_bleu_has_the_same_decimals_after_every_kind() -> None:

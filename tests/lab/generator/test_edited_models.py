@@ -120,7 +120,7 @@ def arrays_of(folder: Path) -> dict[str, Any]:
     return dict(load_file(folder / "model.safetensors"))
 
 
-def refused(folder: Path, message: str = "holds no usable model: ") -> str:
+def refused(folder: Path, message: str = "contains no usable model: ") -> str:
     with pytest.raises(InputError, match=message) as caught:
         load_generator(folder)
     told = str(caught.value)

@@ -109,9 +109,9 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d["settings"].update(layers=2), r"'layers.1.bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
-        (lambda d: d.update(form=[]), "holds no usable model"),
-        (lambda d: d.update(settings="x"), "holds no usable model"),
-        (lambda d: d["settings"].update(recipe=None), "holds no usable model"),
+        (lambda d: d.update(form=[]), "contains no usable model"),
+        (lambda d: d.update(settings="x"), "contains no usable model"),
+        (lambda d: d["settings"].update(recipe=None), "contains no usable model"),
     ):  # fmt: skip
         document.write_text(told, "utf-8")
         changed(folder, change)

@@ -55,7 +55,7 @@ def test_few_raters_are_told_to_be_why_and_who_the_answer_is_of() -> None:
         assert pair.low < pair.these_raters.low < pair.these_raters.high < pair.high
     text = " ".join(_text(few).split())
     assert "Intervals and p of raters like these 3; H2: of these 3 alone" in text
-    assert "3 raters are few: intervals, ranks and p are of raters like them" in text
+    assert "3 raters are few: intervals, ranks and p-values are for raters like them" in text
     assert f"these differ, too: {open_pairs[0].a} and {open_pairs[0].b.replace('(real)', 'real text')} (p " in text
     assert "may be as good to raters like these 3, who are few." in text
     assert " page" not in text

@@ -117,7 +117,7 @@ def test_our_own_template_there_and_back(tmp_path: Path, crowd: bool) -> None:
     )
     with pytest.raises(InputError, match=r"line \d+: text \d of page 1 is not that of the study"):
         read_submissions(path, other)
-    with pytest.raises(InputError, match=r"does not say who wrote the texts: .* human import"):
+    with pytest.raises(InputError, match=r"does not contain the sources of the texts: .* human import"):
         read_judgements(path)
 
 

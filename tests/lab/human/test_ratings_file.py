@@ -72,10 +72,12 @@ def test_without_raters_each_rating_is_anothers(tmp_path: Path) -> None:
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", ("sentence", "score", "who"), [("a", "1", "x")])
     listed = "columns: sentence, score, who"
-    assert message_of(path, "score") == f": no column holds the system: name it with --system-column; {listed}"
+    assert (
+        message_of(path, "score") == f": found no column for the system: name the column with --system-column; {listed}"
+    )
     assert message_of(path, "rating", system="who") == f" has no column 'rating' (--rating-column); {listed}"
     assert message_of(path, "score", system="who", text="a") == f" has no column 'a' (--text-column); {listed}"
-    with pytest.raises(OptionError, match=rf"^no column holds the ratings: .*; {listed}$"):
+    with pytest.raises(OptionError, match=rf"^no column of ratings was found: .*; {listed}$"):
         read_rating_columns(path, [])
     path = write(tmp_path / "c.csv", ("text", "system", "score"), [("a", "m", "good")])
     assert message_of(path, "score") == " line 2, score: a label must be real, fake or a number, got 'good'"
@@ -137,7 +139,7 @@ def test_a_raw_batch_says_what_was_seen_and_what_to_give(tmp_path: Path) -> None
 def test_a_table_with_one_row_a_system_is_an_order(tmp_path: Path) -> None:
     path = write(tmp_path / "systems.csv", ("system", "human"), [("gpt", "4.1"), ("lstm", "2.0")])
     assert message_of(path, "human").startswith(
-        ": no column holds the texts: name it with --text-column (a table with one row a system is given as --gold "
+        ": found no column for the texts: name the column with --text-column (a table with one row a system"
     )
     order = read_gold(str(path))
     assert dict(zip(order.generators, order.values.tolist(), strict=True)) == {"gpt": 4.1, "lstm": 2.0}

@@ -70,7 +70,7 @@ def test_the_smallest_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"item,rater\nx,1\n", "holds no judgements"),
+        (b"item,rater\nx,1\n", "contains no judgements"),
         (b"item,rater,label\n", "no row"),
         (b"", "is empty"),
         (b"\x00\x01\x02", "binary"),
@@ -188,12 +188,12 @@ def test_label_studio_with_one_text_a_task(tmp_path: Path) -> None:
         ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "lone surrogate"),
         ("[1]", "task 1 has no annotations"),
         ('[{"id": 3, "annotations": []}]', "task 3 has no data"),
-        ('[{"id": 3, "text": "x", "annotator": 1}]', "holds no judgements"),
+        ('[{"id": 3, "text": "x", "annotator": 1}]', "contains no judgements"),
         ('[{"id": 3, "data": {"text": "x"}}]', "as JSON, which names the raters"),
         ('[{"data": {"text": "x"}, "annotations": [{"result": []}]}]', "task 1: an annotation is damaged"),
         ('[{"data": {"text": "x"}, "annotations": [3]}]', "task 1: an annotation is damaged"),
         ('[{"data": {"text": "x"}, "annotations": [{"completed_by": 1, "result": []}]}]', "one judgement, got 0"),
-        ('[{"data": {"text": "x"}, "annotations": []}]', "holds no annotation"),
+        ('[{"data": {"text": "x"}, "annotations": []}]', "contains no annotation"),
     ],
 )
 def test_damaged_label_studio_files(tmp_path: Path, content: str, message: str) -> None:

@@ -106,8 +106,10 @@ def test_figures_show_every_evaluator_and_what_may_be_luck() -> None:
 def test_warnings_of_inspection_stand_before_the_verdict() -> None:
     warning = Finding("glued", "warning", "g0", "Glued.", 1, 0, 2, 2, None, None, "Repair it.")
     sentences = judge_document(replace(made(), findings=(warning,))).answer
-    assert sentences[0] == "Read the warnings first (glued): metrics may have ranked the generators by what they name."
-    assert sentences[1].startswith("Trust near")
+    assert (
+        sentences[0] == "First read the warnings (glued): metrics may have ranked the generators by these differences."
+    )
+    assert sentences[1].startswith("To rank such generators, trust near")
 
 
 def test_undefined_correlations_are_said_to_be_so() -> None:

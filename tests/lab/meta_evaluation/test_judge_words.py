@@ -8,7 +8,7 @@ from textassay_lab.meta_evaluation.judge_document import verdict_sentences
 from textassay_lab.meta_evaluation.judging import judge_evaluators
 
 NAMES = tuple(f"g{place}" for place in range(12))
-HINT = "What has the higher value in {} is read as better: if it is worse, turn the signs."
+HINT = "A higher value in {} is read as better: if it is worse, reverse the signs."
 
 
 @pytest.mark.parametrize(("gold", "sign", "hinted"), [("exact", -1, True), ("exact", 1, False), ("H1", -1, False)])

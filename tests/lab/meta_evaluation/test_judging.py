@@ -49,7 +49,7 @@ def test_verdicts() -> None:
     assert score.n_wrong == score.n_pairs == 66
     assert score.accuracy == 0.0
     assert any("H1 separates" in warning for warning in judging.warnings)
-    assert any("without scores of texts: silent" in warning for warning in judging.warnings)
+    assert any("no scores of single texts from silent" in warning for warning in judging.warnings)
     assert not any("2/12" in warning for warning in judging.warnings)
 
 

@@ -40,7 +40,7 @@ def document() -> Document:
 
 def test_the_answer_says_who_sees_most_and_who_is_misled(document: Document) -> None:
     assert document.answer == (
-        "Most damage is detected by dd: 2 of 2 kinds of damage.",
+        "Most damage is detected by dd: 2 of 2 kinds.",
         "Damage is mistaken for quality by bleu (copy-reference).",
     )
 

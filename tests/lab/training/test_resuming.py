@@ -207,7 +207,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     number = good.index(b'loss_sum\\":') + len('loss_sum\\": ')
     refused(good[:number] + b"7" + good[number + 1 :], "its checksum differs")
     monkeypatch.setattr(checkpoint_module, "FORMAT", 2)
-    refused(good, "is of another version of textassay: continue with that version, or delete it")
+    refused(good, "was written by another version of textassay: continue with that version, or delete it")
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)

@@ -407,12 +407,12 @@ class ExposureStudy(Study):
         if self.scale.retrained:
             yield (
                 f"Models for EB-bleu were trained {trainings(self.scale)} times, those for EB-C {self.scale.runs} "
-                "times, with different seeds, and on fresh draws if trained on samples of a model. The data model of "
-                "EB-C is the first training. Values are means over trainings, with intervals over them. In tables of "
-                f"EB-bleu, a run is the mean over those of one training, of {self.scale.bleu_runs} in all."
+                "times, with different seeds. Those trained on samples of a model had fresh samples. The data model "
+                "of EB-C is the first training. Values are means over trainings, with intervals over them. In tables "
+                f"of EB-bleu, a run is the mean over those of one training, of {self.scale.bleu_runs} in all."
             )
         yield from self.warning_notes()
-        yield from (f"{text} was not there: what needs it is not measured." for text in self.texts.missing)
+        yield from (f"{text} was not found: results that need it are left out." for text in self.texts.missing)
         for model, stage in self.experiment.adversarial.items():
             why = self.done(stage).result["stopped"]
             if why is not None:

@@ -231,7 +231,7 @@ def study_figures(
         drawn(7, "diversity", "fraction", generators, columns("table 6", (SELF_BLEU, DIVERSITY))),
         drawn(10, "word overlap of texts judged fake", better, generators,
               columns("figures 4 and 10", {name: f"{name}, judged fake" for name in OVERLAPS}), own_scales=True),
-        drawn(11, "how often classifiers say what most people say", "percent of texts", generators,
+        drawn(11, "how often classifiers agree with most people", "percent of texts", generators,
               columns("figure 11", ("LSTM", "SVM"))),
         drawn(12, "evaluators, memorisation and diversity", _TAU, (*PEOPLE, *evaluators),
               memorised | columns("table 7", {"Self-BLEU, turned": "tau"}),

@@ -176,7 +176,7 @@ def test_links_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     before = participants(tmp_path)
     assert before == 2
     for arguments, message in (
-        (["--out", str(file)], "may hold links"),
+        (["--out", str(file)], "may contain links"),
         (["--out", str(tmp_path / "nowhere" / "links")], "cannot write"),
         (["--number", "0"], "--number must be between 1 and"),
         (["--address", "study.example.org"], "--address must be like"),

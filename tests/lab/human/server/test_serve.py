@@ -145,7 +145,7 @@ def test_mistakes_are_one_line(folder: Path, tmp_path: Path, capsys: pytest.Capt
     assert "'--port'" in said(capsys, str(folder), "--port", "\uff18\uff10")
     assert "--database must be like" in said(capsys, str(folder), "--database", "nothing")
     (tmp_path / "token").write_text("short")
-    assert "holds no token" in said(capsys, str(folder), "--owner-token-file", str(tmp_path / "token"))
+    assert "contains no token" in said(capsys, str(folder), "--owner-token-file", str(tmp_path / "token"))
 
 
 def test_a_study_that_changed_and_a_wrong_token(
