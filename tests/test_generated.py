@@ -119,7 +119,7 @@ def test_every_misuse_of_by_is_one() -> None:
         named_texts(FRAME, "human", by="modle")
     with pytest.raises(ta.TextassayError, match="it has no text by 'people'; the texts are by: "):
         named_texts(FRAME, "people", by="model")
-    with pytest.raises(ta.TextassayError, match="name the column of who wrote them: by='model', real='human'"):
+    with pytest.raises(ta.TextassayError, match="name the column of their sources: by='model', real='human'"):
         named_texts(FRAME, "human")
     with pytest.raises(ta.TextassayError):
         named_texts(A, "human", by="model")

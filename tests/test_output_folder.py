@@ -157,7 +157,7 @@ def test_what_cannot_be_put_stays_here_and_the_next_run_puts_it(
     message = (
         f"{ADDRESS}/b.txt cannot be written: An internal error occurred. (OSError); all files are in {folder}, and "
     )
-    assert str(caught.value) == f"{message}the same command goes on from there"
+    assert str(caught.value) == f"{message}the same command resumes from there"
     assert with_addresses(caught.value) == str(caught.value)
     assert _there(memory) == {"a.txt": b"1"}
     assert {path.name for path in folder.iterdir()} == {"a.txt", "b.txt", "c.txt"}

@@ -284,7 +284,7 @@ def test_one_run_at_a_time_adds_to_a_file(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "in\n"
         Timer(0.3, other.kill).start()  # whatever ends it
-        with pytest.warns(UserWarning, match="another run adds to .*; waiting for it"):
+        with pytest.warns(UserWarning, match="another run is writing to .*; waiting for it"):
             _add(path, b"more")
         assert other.wait() != 0
         other.communicate()

@@ -147,7 +147,7 @@ def test_unknown_characters_are_counted_and_said(folder: Path, noisy: Path, run:
         (("lstm", "real.txt", "--floor", 0), "--floor must be above 0 and at most 1 / samples (0.0005), got 0"),
         (("lstm", "real.txt", "--floor", 0.1), "--floor must be above 0"),
         (("lstm", "real.txt", "--window", 0), "--window must be at least 1"),
-        (("lstm", "real.txt", "--context", 3), "--context is for windows of running text"),
+        (("lstm", "real.txt", "--context", 3), "--context needs windows of running text"),
         (("lstm", "real.txt", "--mode", "sofd"), "unknown mode 'sofd': did you mean soft?"),
         (
             ("lstm", "real.txt", "--mode", "soft"),

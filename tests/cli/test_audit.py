@@ -158,7 +158,7 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     assert run("audit", "start", "--texts", "reference.jsonl", "--out", "c").status == 0
     Path("more.jsonl").write_text(Path("same.jsonl").read_text() + '{"prompt": "q", "text": "t"}\n')
     assert "1 prompts are not in the reference" in run("audit", "check", "c", "--texts", "more.jsonl").stderr
-    assert "no prompt of these answers is one of the reference" in refused(
+    assert "none of these answers has a prompt of the reference" in refused(
         "audit", "check", "c", "--texts", "strange.jsonl"
     )
 

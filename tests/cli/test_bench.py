@@ -61,7 +61,7 @@ def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
         (("--seeds", "5-3"), "the range 5-3 ends before it begins"),
         (("--estimators", "plain,logistik"), "unknown metric 'logistik'"),
         (("--worlds", "grow"), "unknown world 'grow': did you mean"),
-        (("--worlds", ""), "--worlds is empty: name a world or more"),
+        (("--worlds", ""), "--worlds is empty: name at least one world"),
         (("--sentences", "10"), "--sentences must be at least 50, got 10"),
         (("--truth", "1"), "--truth must be at least 2, got 1"),
         (("--generated", "10"), "--generated must be at least 50, got 10"),

@@ -316,7 +316,7 @@ def test_reports_of_two_folders_stand_side_by_side(run: Run, folder: Path) -> No
         "changes.csv", "changes.html", "changes.md", "changes.tex", "figures"
     }  # fmt: skip
     assert json.loads(run("report", "a", "b", "--json").stdout)["is"] == "Document"
-    for wrong, message in ((("a", "a"), "the same folder is named twice"), (("a", "none"), "none/results.json")):
+    for wrong, message in ((("a", "a"), "the same folder is given twice"), (("a", "none"), "none/results.json")):
         refused = run("report", *wrong)
         assert refused.status == 2
         assert message in refused.stderr

@@ -131,10 +131,10 @@ def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, mo
     assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--draw", "20", "--out", "r")
     assert "--draw" in refused(*real, lstm, "--draw", "lots")
     assert "--draw must be at least 2, got 1" in refused(*real, lstm, "--draw", "1")
-    assert "--draw is for models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
+    assert "--draw applies to models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
     assert "command of an external generator is empty" in refused(*real, "a=command:")
     (folder / "p.npz").write_bytes(b"")
-    assert "gives its own log-probabilities" in refused(*real, lstm, "--log-probs", "a=p.npz")
+    assert "computes its own log-probabilities" in refused(*real, lstm, "--log-probs", "a=p.npz")
     assert "--ratings belong to texts" in refused(*real, lstm, "--ratings", "a=p.npz")
 
 
@@ -186,7 +186,7 @@ def test_explain_and_plan_refuse_what_compare_refuses(
 ) -> None:
     real = (command, "--real", "real.txt", "--out", "r")
     lstm = f"a={models / 'lstm'}"
-    assert "--draw is for models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
+    assert "--draw applies to models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
     assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--draw", "20")
     assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3")
     (folder / "few.txt").write_text("a b\nc d\n" * 10)
@@ -196,7 +196,7 @@ def test_explain_and_plan_refuse_what_compare_refuses(
 
 
 def test_plan_without_texts_draws_nothing(refused: Refused) -> None:
-    assert "--draw is for models and commands" in refused("plan", "--draw", "500")
+    assert "--draw applies to models and commands" in refused("plan", "--draw", "500")
 
 
 def _without_seconds(document: dict[str, Any]) -> dict[str, Any]:

@@ -30,4 +30,4 @@ def test_a_summary_says_what_it_needs_and_overwrites_no_text(
     assert "needs GITHUB_STEP_SUMMARY, which GitHub sets: give FILE.md" in refused(*QUICK, "--summary")
     # what follows is taken for the file
     message = refused("compare", "--real", "real.txt", "--summary", "lstm=lstm.txt", "trigram.txt")
-    assert "give a file that ends in .md, got lstm=lstm.txt" in message
+    assert "the file must end in .md, got lstm=lstm.txt" in message

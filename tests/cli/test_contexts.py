@@ -49,7 +49,7 @@ def test_trained_from_the_command_line_it_says_what_it_is_asked(reviews: Path, r
     done = run(*asked(model, "--epochs", 8))
     assert done.status == 0
     assert f"{model}(width=32, contexts=mood+place)" in " ".join(done.stdout.split())
-    assert "trained to the end: nothing was changed" in run(*asked(model, "--epochs", 8)).stderr
+    assert "fully trained: nothing was changed" in run(*asked(model, "--epochs", 8)).stderr
     (reviews / "asked.tsv").write_text("place\tmood\nhere\t+\n")
     sample = run("sample", "out", "-n", 50, "--contexts", "asked.tsv")
     words = sample.stdout.split()
@@ -87,16 +87,16 @@ def test_what_contexts_cannot_teach_is_said(reviews: Path, run: Run) -> None:
     lines = (reviews / "reviews.tsv").read_text().splitlines()
     (reviews / "reviews.tsv").write_text("\n".join([*lines[:-1], "new\there"]) + "\n")  # among those held out
     told = run(*asked("c2s", "--epochs", 1)).stderr
-    assert "context 'mood': 2 categories; others stand with 0 of 360 sentences to train on, and with 1 of 40 to" in told
-    assert "no 'mood' to train on is rare, so nothing teaches what to make of new ones: --context-count 2" in told
-    assert "all sentences to train on have one 'place', which is not informative" in told
+    assert "context 'mood': 2 categories; others occur with 0 of 360 training sentences, and with 1 of 40 valid" in told
+    assert "no 'mood' of the training text is rare, so new values cannot be learnt: use --context-count 2" in told
+    assert "all training sentences have the same 'place', which is not informative" in told
     (reviews / "asked.tsv").write_text("mood\tplace\n+\there\n?\there\n!\there\n?\there\n")
     told = run("sample", "out", "--contexts", "asked.tsv").stderr
-    assert "does not know the 'mood' of 3 of 4 ('?', '!'): nothing taught it what to make of such" in told
+    assert "does not know the 'mood' of 3 of 4 ('?', '!'): the model was not trained on unknown contexts" in told
     assert "'place'" not in told
     (reviews / "reviews.tsv").write_text("\n".join([*lines[:5], "?\there", *lines[6:]]) + "\n")
     told = run(*asked("c2s", "--epochs", 1, "--context-count", 2, "--out", "rare")).stderr
-    assert "with 1 of 360 sentences to train on, and with 0 of 40" in told
+    assert "with 1 of 360 training sentences, and with 0 of 40" in told
     assert "is rare" not in told
     told = run("sample", "rare", "--contexts", "asked.tsv").stderr
     assert "of 3 of 4 ('?', '!'): they count as the rare ones of training" in told
@@ -105,7 +105,7 @@ def test_what_contexts_cannot_teach_is_said(reviews: Path, run: Run) -> None:
 def test_what_does_not_fit_is_refused(reviews: Path, run: Run, refused: Refused) -> None:
     assert "missing option '--contexts'" in refused("train", "c2s", "--real", "reviews.txt", "--out", "o")
     assert "unknown option '--contexts'" in refused(*asked("lstm"))
-    assert "--valid and --valid-contexts belong together" in refused(*asked("c2s", "--valid", "real.txt"))
+    assert "--valid and --valid-contexts are needed together" in refused(*asked("c2s", "--valid", "real.txt"))
     assert "unknown option '--window'" in refused(*asked("c2s", "--window", 5))
     assert "--context-count must be at least 1" in refused(*asked("c2s", "--context-count", 0))
     table = (reviews / "reviews.tsv").read_text()
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused(reviews: Path, run: Run, refused: Refused)
         "sample", "out", "-n", 3, "--contexts", "reviews.tsv"
     )
     assert run("train", "ngram", "--real", "reviews.txt", "--out", "n").status == 0
-    assert "answers to no contexts" in refused("sample", "n", "-n", 3, "--contexts", "reviews.tsv")
+    assert "takes no contexts" in refused("sample", "n", "-n", 3, "--contexts", "reviews.tsv")
 
 
 def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused: Refused) -> None:
@@ -141,10 +141,10 @@ def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused
     costs += [texts[name]["nll_per_token"]["value"] for name in ("some.txt", "reviews.txt")]
     assert costs[1] > costs[0] + 0.5, "the wrong mood costs nothing"
     assert costs[2] == pytest.approx(costs[0], abs=0.2)
-    assert "only beside its context: name with --contexts a table of mood, place" in refused(*scored)
+    assert "needs a context for every sentence: give with --contexts a table of mood, place" in refused(*scored)
     real = ("--contexts", "some.tsv", "--real", "reviews.txt")
     assert "name with --real-contexts a table of mood, place" in refused(*scored, *real)
-    assert "--real-contexts are those of --real FILE" in refused(*scored, *real[:2], "--real-contexts", "some.tsv")
+    assert "--real-contexts needs --real FILE" in refused(*scored, *real[:2], "--real-contexts", "some.tsv")
     assert "contexts of 400 sentences below its first line, but there are 30" in refused(
         *scored, "--contexts", "reviews.tsv"
     )
@@ -182,5 +182,5 @@ def test_a_table_is_made_of_reviews_and_their_labels(folder: Path, run: Run, ref
     (folder / "labels.txt").write_text("1\n0\na\tb\n")
     assert run(*command, "--out", "told.tsv").status == 0
     assert read_contexts(folder / "told.tsv")["sentiment"] == ["1", "0", "a\tb"]
-    assert "standard input is one file" in refused("contexts", "-", "--labels", "-")
+    assert "standard input can be read only once" in refused("contexts", "-", "--labels", "-")
     assert "no file gone.txt" in refused("contexts", "told.txt", "--labels", "gone.txt")

@@ -96,7 +96,7 @@ def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, ser
     assert done.status == 0
     said = (
         "api: 40 requests, about 12 prompt tokens each, 480 together, and at most 2,000 tokens of answers; 0.00448 at "
-        "the prices given, at most; stored answers are not requested again"
+        "most, at the given prices; stored answers are not requested again"
     )
     assert said in done.stderr
     (draw,) = json.loads(done.stdout)["draws"]
@@ -108,8 +108,8 @@ def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, ser
 
 
 def test_mistakes_are_one_line(folder: Path, server: Endpoint, refused: Refused) -> None:
-    assert "say how many sentences" in refused("sample", _name(server))
-    assert "an endpoint takes no --prefix" in refused("sample", _name(server), "-n", 1, "--top-k", 3)
+    assert "add -n N" in refused("sample", _name(server))
+    assert "an endpoint does not support --prefix" in refused("sample", _name(server), "-n", 1, "--top-k", 3)
     (folder / "real.txt").write_text("a b\n" * 4)
     assert "has no probabilities" in refused("likelihood", _name(server), "real.txt")
     server.key = "another"

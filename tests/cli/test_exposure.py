@@ -156,7 +156,7 @@ def test_a_model_against_itself(folder: Path, models: Path, run: Run) -> None:
         (("ngram", "--real", "real.txt", "--lengths", "6", "--sentence-length", "7"), "leave 1 after a prefix of 6"),
         (("ngram", "--real", "real.txt", "--lengths", "2,x"), "cannot read --lengths '2,x': write whole numbers"),
         (("ngram", "--real", "real.txt", "--lengths", "0"), "at least 1 token, got 0"),
-        (("ngram", "--real", "real.txt", "--prefixes", "data"), "names nothing to compare those of the data with"),
+        (("ngram", "--real", "real.txt", "--prefixes", "data"), "has no kind to compare prefixes of the data with"),
         (("ngram", "--real", "real.txt", "--prefixes", "modle"), "did you mean model?"),
         (("ngram", "--real", "real.txt", "--prefixes", "corrupted:2"), "the corruption rate must be in [0, 1], got 2"),
         (("ngram", "--real", "real.txt", "--distances", "tvd"), "unknown distance 'tvd': did you mean tv?"),

@@ -76,7 +76,7 @@ def test_raters_can_be_left_out_and_that_is_said(run: Run, refused: Refused, jud
     message = refused("human", "analyse", judged, "--exclude", "w333")
     assert "there is no rater 'w333' among the 48 raters; did you mean w33 or w3" in message
     everybody = [option for number in range(48) for option in ("--exclude", f"w{number}")]
-    assert "--exclude leaves no judgement" in refused("human", "analyse", judged, *everybody)
+    assert "--exclude removes all judgements" in refused("human", "analyse", judged, *everybody)
     assert "min_seconds must be at least 0" in refused("human", "analyse", judged, "--min-seconds", "-1")
 
 

@@ -175,7 +175,7 @@ def test_the_next_word_task_of_a_translation_model(folder: Path, run: Run, refus
     model = make_generator("translation", preset="tiny", max_epochs=1)
     save_model(cast("Any", model).fit(pairs), folder / "translator", form=form)
     options = ("next-word", "translator", "--real", "target.txt", "--length", "2", "--pages", "2", "--page-size", "4")
-    assert "belongs to models that translate" in refused("human", *options, "--out", "x")
+    assert "is required for models that translate" in refused("human", *options, "--out", "x")
     built = run("human", *options, "--source", "source.txt", "--out", "nt", "--json")
     assert built.status == 0, built.stderr
     texts = [item.text.split("\n") for item in load_study(folder / "nt").items]

@@ -107,9 +107,9 @@ def test_ratings_with_texts_need_no_files(files: Path, capsys: pytest.CaptureFix
     ("arguments", "message"),
     [
         (["judge", "a=a.txt", "--real", "r.txt"], "give --ratings FILE or --gold FILE"),
-        (["judge", "--gold", "a>b"], "nothing is to be judged"),
+        (["judge", "--gold", "a>b"], "no texts are given"),
         (["judge", "a=a.txt", "--gold", "a>b"], "--real is missing"),
-        (["judge", "a=a.txt", "--results", "x", "--gold", "a>b"], "--results stands instead of texts"),
+        (["judge", "a=a.txt", "--results", "x", "--gold", "a>b"], "--results replaces texts"),
         (["judge", "--results", "x", "--gold", "a>b", "--resamples", "3"], "--resamples must be at least 100"),
     ],
 )
@@ -244,9 +244,12 @@ def test_columns_of_any_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [gold["name"] for gold in golds] == ["Answer.a", "Answer.b"]
     assert [row["generator"] for row in golds[0]["values"]] == ["good", "fair", "poor"]
     assert main([*arguments, *columns]) == 2
-    assert "no column holds the system: name it with --system-column; columns: Input.text" in capsys.readouterr().err
+    assert (
+        "found no column for the system: name the column with --system-column; columns: Input.text"
+        in capsys.readouterr().err
+    )
     assert main(["judge", "--gold", "a>b", "--text-column", "x", "a=1", "b=2"]) == 2
-    assert "columns of ratings are named, but no file" in capsys.readouterr().err
+    assert "rating columns are named, but no file" in capsys.readouterr().err
 
 
 def test_a_rated_system_called_human_is_ranked_unless_it_is_named_as_real_text(
@@ -276,10 +279,10 @@ def test_a_rated_system_called_human_is_ranked_unless_it_is_named_as_real_text(
     first_screen = " ".join(capsys.readouterr().out.split()[:120])
     assert "Real text 20 texts that" in first_screen
     for more, message in (
-        ([], "calls no text real, but human, good, fair, poor: give real text by --real FILE, or say which of them it "
-             "is by --real-name human"),
+        ([], "has no texts called real, but human, good, fair, poor: give --real FILE, or name the real text with "
+             "--real-name human"),
         (["--real-name", "people"], "has no system 'people' (--real-name): it has human, good, fair, poor"),
-        (["--real-name", "human", *real, "a=a.txt"], "--real-name human says which texts of --ratings are real"),
+        (["--real-name", "human", *real, "a=a.txt"], "--real-name human needs --ratings, and cannot be combined"),
     ):  # fmt: skip
         assert main([*arguments, *more]) == 2
         told = capsys.readouterr().err

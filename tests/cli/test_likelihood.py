@@ -103,8 +103,8 @@ def test_one_sentence_has_values_without_intervals(folder: Path, models: Path, r
         (("ngram", "real.txt", "--real", "real.txt"), "--real and the text are the same file, real.txt: give the"),
         (("ngram", "real.txt", "--real", "./real.txt"), "--real and the text are the same file, real.txt: give the"),
         (("ngram", "copy.txt", "--real", "real.txt"), "copy.txt contains the same sentences as real.txt: give the"),
-        (("ngram", "-", "--real", "-"), "standard input can be read once only"),
-        (("ngram", "real.txt", "--out", "lp.npz"), "a .npz file holds both sides: add --real FILE"),
+        (("ngram", "-", "--real", "-"), "standard input can be read only once"),
+        (("ngram", "real.txt", "--out", "lp.npz"), "a .npz file contains both sides: add --real FILE"),
         (("ngram", "real.txt", "--out", "lp.txt"), "--out must end in .npz or .npy, got lp.txt"),
         (("ngram", "real.txt", "--out", "real.txt/lp.npy"), "cannot write into real.txt"),
         (("ngram", "real.txt", "--level", "1"), "level must be between 0 and 1"),
@@ -123,4 +123,4 @@ def test_mistakes(folder: Path, models: Path, refused: Refused, arguments: tuple
 
 
 def test_a_command_has_no_probabilities(refused: Refused) -> None:
-    assert "only 'sample' takes a command" in refused("likelihood", "command:cat", "real.txt")
+    assert "use a command only with 'sample'" in refused("likelihood", "command:cat", "real.txt")

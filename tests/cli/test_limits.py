@@ -64,9 +64,9 @@ def test_a_bomb_and_a_long_line(refused: Refused, folder: Path) -> None:
         ("[" * 20_000, "nested too deeply"),
         ("seed: &a [*a]", "the YAML value contains itself"),
         ("real: &a [x]\nout: *a", "the value of 'real' cannot be a list"),
-        ('real: "a\\0b"', "the value of 'real' holds what no command line can"),
-        ('real: "\\ud800"', "the value of 'real' holds what no command line can"),
-        ('generators: {g: "a\\0b"}', "the value of 'generators' holds what no command line can"),
+        ('real: "a\\0b"', "the value of 'real' contains a zero byte or half a character"),
+        ('real: "\\ud800"', "the value of 'real' contains a zero byte or half a character"),
+        ('generators: {g: "a\\0b"}', "the value of 'generators' contains a zero byte or half a character"),
         ("tokenizer: !!set {a}", "cannot be a set"),
     ],
 )

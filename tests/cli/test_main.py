@@ -210,7 +210,7 @@ def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path
     assert done.stdout.count("lstm scores") == 2
     told = done.stderr.splitlines()
     assert told[0].startswith("textassay: warning: cannot write to out/2000/estimates: ")
-    assert all(line.endswith("they are not saved: make room and run the same command again") for line in told[1:])
+    assert all(line.endswith("not saved: free disk space and run the same command again") for line in told[1:])
     assert len(told) == 3
     left = [path for path in (folder / "out").rglob("*") if path.is_file()]
     assert {path.suffix for path in left} <= {".npz", ".json"}, "only whole estimates and explanations may stay"

@@ -35,7 +35,7 @@ def test_real_and_generated_text_may_be_columns_of_one_file(tmp_path: Path) -> N
     path = tmp_path / "data.jsonl"
     path.write_text('{"a": "x", "b": "y"}\n')
     check_sources(f"{path}::a", {"m": f"{path}::b", "n": str(path)}, {})
-    with pytest.raises(InputError, match=r"^--real and m are the same file, .*::a: give real text on one side"):
+    with pytest.raises(InputError, match=r"^--real and m are the same file, .*::a: give real text for one and"):
         check_sources(f"{path}::a", {"m": f"{path}::a"}, {})
     with pytest.raises(InputError, match=r"^no file"):
         check_sources(f"{path}::a", {"m": f"{tmp_path}/none.jsonl::b"}, {})

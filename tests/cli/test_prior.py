@@ -79,7 +79,7 @@ def test_unknown_ones_and_a_missing_extra_are_refused(
 
 @with_extra
 def test_it_is_refused_where_nothing_could_use_it(refused: Refused) -> None:
-    assert "--prior is for a pilot with texts" in refused("plan", *PRIOR)
+    assert "--prior needs a pilot with texts" in refused("plan", *PRIOR)
     assert "prior is for dd of quick, default, max and stack" in refused(
         "bench", "real.txt", "--estimators", "plain,bleu", *PRIOR
     )

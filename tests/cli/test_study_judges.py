@@ -63,7 +63,7 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
         (("judges", "--judgements", "real.txt", "--out", "out"), "real.txt contains no judgements"),
         (
             ("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"),
-            "--generated and --real go together",
+            "--generated and --real are needed together",
         ),
         (
             ("judges", "--judgements", "judged.csv", "--generated", "nowhere", "--real", "real.txt", "--out", "out"),

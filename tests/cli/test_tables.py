@@ -77,7 +77,7 @@ def test_a_reference_that_is_in_every_row_counts_once(table: Path, run: Any) -> 
     document = json.loads(done.stdout)
     assert document["real"]["n_sentences"] == 60
     (finding,) = [one for one in document["findings"] if one["kind"] == "references-repeated"]
-    assert finding["message"].startswith("The 180 real answers are 60, each several times to the same prompt")
+    assert finding["message"].startswith("The 180 real answers are 60 different answers, repeated for the same prompt")
 
 
 def test_rows_of_several_systems_are_not_pooled_without_a_word(table: Path, run: Any) -> None:
@@ -115,7 +115,7 @@ def test_a_table_of_python(table: Path) -> None:
         frame, by="model", real="human", column="text", prompts="q", metrics=["conditional-dd"], explain=False
     )
     assert prompted.result("gpt", "conditional-dd").estimate is not None
-    with pytest.raises(OptionError, match="name the column of who wrote them: by='model'"):
+    with pytest.raises(OptionError, match="name the column of their sources: by='model'"):
         compare(frame, real="human")
     with pytest.raises(InputError, match="it has no text by 'people'"):
         compare(frame, by="model", real="people")

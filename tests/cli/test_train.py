@@ -59,13 +59,13 @@ def test_again_changes_nothing_and_tells_the_same(folder: Path, run: Run) -> Non
     again = run(*LSTM, "--out", "out", "--epochs", 1)
     assert again.status == 0
     assert again.stdout == first.stdout
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
     assert {path: path.stat().st_mtime_ns for path in (folder / "out").iterdir()} == before
 
 
 def test_other_settings_are_refused(folder: Path, run: Run, refused: Refused) -> None:
     assert run(*NGRAM, "--order", 2, "--out", "out").status == 0
-    assert "begun with other settings (order 2, now 3): choose" in refused(*NGRAM, "--order", 3, "--out", "out")
+    assert "started with other settings (order 2, now 3): choose" in refused(*NGRAM, "--order", 3, "--out", "out")
     assert "(order 2, now the default)" in refused(*NGRAM, "--out", "out")
     other = ("train", "ngram", "--order", 2, "--real", "lstm.txt", "--valid", "real.txt")
     assert "another real text, another vocabulary" in refused(*other, "--out", "out")
@@ -81,7 +81,7 @@ def test_a_damaged_model_is_not_called_done(folder: Path, run: Run, refused: Ref
 def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refused: Refused) -> None:
     assert run(*NGRAM, "--out", "out").status == 0
     (folder / "out" / "training.json").unlink()
-    assert "holds a model that was not trained there" in refused(*NGRAM, "--out", "out")
+    assert "contains a model that was not trained there" in refused(*NGRAM, "--out", "out")
 
 
 def test_the_training_text_under_another_name_validates_nothing(folder: Path, refused: Refused) -> None:
@@ -113,7 +113,7 @@ def test_long_sentences_are_left_out_and_counted(folder: Path, run: Run, refused
     assert max(len(line.split()) for line in sample.stdout.splitlines()) == 8
     assert "were cut at 8 tokens" in sample.stderr
     message = refused(*NGRAM, "--max-tokens", 1, "--out", "other")
-    assert "no sentence is left of train.txt: all 300 have more than --max-tokens 1 tokens" in message
+    assert "no sentence remains of train.txt: all 300 have more than --max-tokens 1 tokens" in message
 
 
 def test_fractions_are_nested_and_share_the_vocabulary(folder: Path, run: Run) -> None:
@@ -218,12 +218,12 @@ def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
         (("ngram", "--real", "train.txt", "--out", "o", "--fraction", "0"), "--fraction must be above 0 and at most 1"),
         (("ngram", "--real", "train.txt", "--out", "o", "--tokenizer", "wrds"), "unknown tokenizer 'wrds'"),
         (("ngram", "--real", "train.txt", "--out", "o", "--monitor", "length"), "unknown option '--monitor'"),
-        (("lstm", "--real", "train.txt", "--out", "o", "--monitor-steps", "5"), "add it, or leave both out"),
+        (("lstm", "--real", "train.txt", "--out", "o", "--monitor-steps", "5"), "add it, or leave --monitor-steps out"),
         (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "lenth"), "unknown metric 'lenth'"),
         (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "fed,huse"), "huse needs log-probs and ratings"),
         (("lstm", "--real", "gone.txt", "--out", "o", "--monitor", "lm-score(model=self)"), "needs log-probs"),
         (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "0"), "--min-count must be at least 1, got 0"),
-        (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "999999"), "no word is left of train.txt"),
+        (("ngram", "--real", "train.txt", "--out", "o", "--min-count", "999999"), "no word remains of train.txt"),
         (("ngram", "--real", "train.txt", "--out", "train.txt/x"), "cannot write into train.txt/x: not a directory"),
         (
             ("ngram", "--real", "train.txt", "--out", "o", "--byte-pairs", "300", "--tokenizer", "words"),

@@ -45,18 +45,18 @@ def test_it_is_trained_kept_told_and_mle_seqgan_is_what_no_rounds_give(folder: P
     saved = load_model(folder / "out")
     assert saved.document["training"]["adversarial"]["rounds"] == 5
     again = run(*SEQGAN, "--rounds", 2, "--monitor", "length", "--monitor-sentences", 50, "--out", "out")
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
     assert again.stdout == done.stdout
     assert run(*SEQGAN, "--rounds", 0, "--out", "mle").status == 0
     assert _weights(folder / "mle") == _weights(folder / "out" / "mle") != _weights(folder / "out")
-    assert b"begun with other settings" in run(*SEQGAN, "--rounds", 1, "--out", "out").stderr.encode()
+    assert b"started with other settings" in run(*SEQGAN, "--rounds", 1, "--out", "out").stderr.encode()
 
 
 def test_one_long_sentence_is_told_since_roll_outs_may_be_as_long(folder: Path, run: Run) -> None:
     (folder / "long.txt").write_text((folder / "train.txt").read_text() + " ".join(["the"] * 201) + "\n")
     asked = ("--rounds", 0, "--width", 4, "--epochs", 1, "--workers", 1, "--out")
     done = run("train", "seqgan", "--real", "long.txt", "--valid", "real.txt", *asked, "long")
-    assert "a sentence has 201 tokens: roll-outs may be as long, and slow; --max-tokens N" in done.stderr
+    assert "a sentence has 201 tokens, which makes roll-outs slow: use --max-tokens N" in done.stderr
     short = run("train", "seqgan", "--real", "train.txt", "--valid", "real.txt", *asked, "short")
     assert "roll-outs" not in short.stderr
 
@@ -85,7 +85,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, run: Run, refuse
     assert "unknown preset of seqgan 'huge'" in refused(*asked, "--preset", "huge")
     assert "--width must be at least 1, got 0" in refused(*asked, "--width", 0)
     assert "--oracle must be random-lstm" in refused(*asked, "--oracle", "pretrained:gpt2")
-    assert "brings vocabulary and length" in refused(*asked, "--oracle", "random-lstm", "--length", 20)
+    assert "sets vocabulary and length" in refused(*asked, "--oracle", "random-lstm", "--length", 20)
     assert "sentences do not have 3 tokens, the first is sentence" in refused(*asked, "--length", 3)
     assert "unknown option '--rounds'" in refused(*LSTM, "--rounds", 3, "--out", "out")
     assert "unknown option '--oracle'" in refused(

@@ -52,7 +52,7 @@ def test_a_collapse_is_told_with_the_rounds_that_led_to_it(folder: Path, run: Ru
         ("but 1 2 3\npen 4 x 5\n", "line 2: the vector of 'pen' is not all numbers"),
         ("but 1 2 3\npen 4 inf 5\n", "line 2: the vector of 'pen' is not finite"),
         ("but 1 2 3\npen 4 5\n", "line 2: 2 numbers, but the vectors before have 3"),
-        ("nowhere 1 2 3\n", "has vectors of none of the"),
+        ("nowhere 1 2 3\n", "contains vectors for none of the"),
     ],
 )
 def test_word_vectors_are_read_before_anything_is_written(

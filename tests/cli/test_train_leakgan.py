@@ -32,7 +32,7 @@ def test_characters_are_learnt_drawn_and_their_perplexity_estimated(folder: Path
     model = load_model(folder / "out").model
     assert set(model.sample(20, seed=1).lengths.tolist()) == {5}
     again = run(*asked)
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
     assert again.stdout == done.stdout
     estimated = run("approximate", "out", "running.txt", "--window", 5, "--samples", 1000, "--json")
     assert estimated.status == 0, estimated.stderr

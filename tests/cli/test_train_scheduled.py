@@ -43,7 +43,7 @@ def test_train_sample_and_score(folder: Path, run: Run) -> None:
     assert len(run("sample", "out", "-n", 20).stdout.splitlines()) == 20
     assert run("likelihood", "out", "real.txt").status == 0
     again = run(*ASKED, "--out", "out", "--epochs", 2, "--sampling-schedule", mixing)
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
 
 
 def test_what_is_wrong_is_one_line(refused: Callable[..., str]) -> None:

@@ -30,7 +30,7 @@ def test_it_trains_on_running_text_draws_and_has_no_likelihood(folder: Path, run
     lines = (folder / "drawn.jsonl").read_text().splitlines()
     assert len(lines) == 5
     again = run(*asked, "--monitor", "length", "--monitor-sentences", 20, "--json", "--out", "out")
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
     for command in (("likelihood", "out", "train.txt"), ("discrepancy", "out", "out")):
         assert "without likelihood (noise-gru(width=4" in refused(*command)
 

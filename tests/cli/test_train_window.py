@@ -42,7 +42,7 @@ def test_an_lstm_learns_windows_that_never_end(running: Path, run: Run, refused:
     assert document["valid_nll_per_token"] == pytest.approx(-scores.sum() / 180), "no end is counted"
     assert set(saved.model.sample(20, seed=1).lengths.tolist()) == {10}
     again = run(*LSTM, "--window", 10)
-    assert "trained to the end: nothing was changed" in again.stderr
+    assert "fully trained: nothing was changed" in again.stderr
     assert again.stdout == done.stdout
     assert "window 10, now 12" in refused(*LSTM, "--window", 12, "--quiet")
     assert "score running text with 'approximate --window 10 --mode exact'" in refused(

@@ -58,6 +58,6 @@ def test_a_folder_that_was_removed_meanwhile_does_not_count_as_finished(
     monkeypatch.setattr(Train, "keep_model", removed)
     outcome = run(*command)
     assert outcome.status == 2
-    assert "somebody removed files of out were removed during the run: run the same command again" in outcome.stderr
+    assert "files of out were removed during the run: run the same command again" in outcome.stderr
     monkeypatch.setattr(Train, "keep_model", saved)
     assert run(*command).status == 0

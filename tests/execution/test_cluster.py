@@ -192,7 +192,7 @@ def test_a_task_of_networks_has_a_gpu_for_itself(nodes: Any, monkeypatch: pytest
     def gpus(number: int) -> tuple[str | None, list[Any]]:
         return os.environ.get("CUDA_VISIBLE_DEVICES"), map_parts(abs, [number])
 
-    with device("cuda"), pytest.raises(OptionError, match="no machine of the cluster has a GPU"):
+    with device("cuda"), pytest.raises(OptionError, match="no node of the cluster has a GPU"):
         map_in_order(gpus, range(3))
     with_gpus = nodes.add_node(num_cpus=3, num_gpus=2)
     with device("cuda"):

@@ -201,7 +201,7 @@ def test_what_is_computed_once_is_computed_once(texts: dict[str, list[str]]) -> 
     [
         (KeyError("boom"), (0, 1), "the metric 'mine' raised KeyError: 'boom'"),
         ("many", (0, 1), "the metric 'mine' raised ValueError: could not convert string to float: 'many'"),
-        (3.0, (0, 1), "the metric 'mine' gave 3, beyond its bounds of 0 and 1: declare others, or none"),
+        (3.0, (0, 1), "the metric 'mine' gave 3, outside its bounds of 0 and 1: declare others, or none"),
         (3.0, None, "the metric 'mine': bounds must be its smallest and largest value, such as (0, 1), got None"),
         (3.0, (1, 0), "the metric 'mine': bounds must be its smallest and largest value, such as (0, 1), got (1, 0)"),
     ],

@@ -79,7 +79,7 @@ def _each_reference_once(file: TextFile) -> TextFile:
     places = np.sort(firsts)
     note = Note(
         "references-repeated",
-        f"The {len(file.texts)} real answers are {len(places)} different answers, repeated for the same prompt, as "
+        f"The {len(file.texts):,} real answers are {len(places):,} different answers, repeated for the same prompt, as "
         "in a table with a row for each system. Each counts once.",
         "Nothing to do.",
         len(file.texts) - len(places),

@@ -28,7 +28,7 @@ def test_words_get_their_vectors_and_others_get_such_as_these(tmp_path: Path) ->
     ("text", "message"),
     [
         ("", "contains no word vector"),
-        ("z 1 2\n", "has vectors of none of the 5 words"),
+        ("z 1 2\n", "contains vectors for none of the 5 words"),
         ("a 1 2\nz 1\n", "line 2: 1 numbers, but the vectors before have 2"),
         ("a 1 x\n", "line 1: the vector of 'a' is not all numbers"),
         ("a 1 nan\n", "line 1: the vector of 'a' is not finite"),

@@ -111,7 +111,7 @@ def test_mistakes(model: LanguageModel, text: Corpus) -> None:
         name = "translator"
         needs_source = True
 
-    with pytest.raises(NotForTranslationError, match="answers a source"):
+    with pytest.raises(NotForTranslationError, match="translates a source"):
         _measured(Translator(), text)  # type: ignore[arg-type]
 
 

@@ -163,5 +163,5 @@ def test_two_networks(tmp_path: Any) -> None:
 @pytest.mark.feature("EB-32")
 def test_eb_bleu_is_refused_for_translation() -> None:
     pytest.importorskip("torch")
-    with pytest.raises(NotForTranslationError, match="a prefix of the reference gives away the rest of it"):
+    with pytest.raises(NotForTranslationError, match="A prefix of the reference reveals the rest of it"):
         check_not_translation(make_generator("translation", preset="tiny"))

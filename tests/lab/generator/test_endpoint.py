@@ -273,7 +273,7 @@ def test_a_key_that_no_header_takes_is_named(server: Endpoint, monkeypatch: pyte
 def test_a_timeout_is_one_for_the_whole_request(server: Endpoint, head: bytes, body: bytes) -> None:
     server.always = faults.trickling(head, body)
     begun = time.monotonic()
-    with pytest.raises(EndpointError, match=r"gave no whole answer within 0\.5 seconds"):
+    with pytest.raises(EndpointError, match=r"sent no complete answer within 0\.5 seconds"):
         _model(server, timeout=0.5, retries=0).answers(1, seed=0)
     assert time.monotonic() - begun < 3
 
@@ -281,7 +281,7 @@ def test_a_timeout_is_one_for_the_whole_request(server: Endpoint, head: bytes, b
 def test_an_answer_that_is_too_large_is_named(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.endpoints._MOST_BYTES", 1 << 20)
     server.always = faults.status(200, " " * (3 << 20))
-    with pytest.raises(EndpointError, match="sent an answer of more than 1 MB; ask for less at once"):
+    with pytest.raises(EndpointError, match="sent an answer of more than 1 MB; request less at once"):
         _model(server).answers(1, seed=0)
 
 
@@ -302,7 +302,7 @@ def test_two_equal_runs_at_once_pay_each_answer_once(server: Endpoint, tmp_path:
     (first, said_first), (second, said_second) = (run.communicate() for run in runs)
     assert json.loads(first) == json.loads(second)
     assert len(server.bodies) == 30
-    assert (said_first + said_second).count("another run adds to") == 1
+    assert (said_first + said_second).count("another run is writing to") == 1
 
 
 def test_what_is_interrupted_keeps_the_answers_that_come_within_a_second(server: Endpoint, tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_an_endpoint_that_dies_goes_on_where_it_was(server: Endpoint, tmp_path: 
     server.bodies.clear()
     server.faults = [None] * 6
     server.always = faults.hung_up
-    with pytest.raises(EndpointError, match="6 of 10 answers are there, kept on disk: the same command goes on"):
+    with pytest.raises(EndpointError, match="6 of 10 answers are there, stored on disk: the same command resumes"):
         _model(server, tmp_path, retries=1, concurrency=2).answers(10, seed=0)
     server.always = None
     server.bodies.clear()
@@ -454,10 +454,10 @@ WRONG = {
     "openai:m?prompt=a&seed=1&seed=2": "unknown setting of openai 'seed'",
     "openai:m?prompt=a&prompt=b": "'prompt' is given twice",
     "openai:m@localhost:8000/v1?prompt=a": "must begin with http:// or https://",
-    "openai:m@http://u:secret@h/v1?prompt=a": "must hold no user and no password",
-    "openai:m?prompt=a&api_key=secret": "a key is read from the environment only",
-    "openai:m?prompt=a&key_variable=sk-secret": "must be the name of an environment variable, and never the key",
-    "openai:m?prompt=a&url=http://h/v1?api=secret": "must have no '\\?'",
+    "openai:m@http://u:secret@h/v1?prompt=a": "must not contain a user or a password",
+    "openai:m?prompt=a&api_key=secret": "keys are read only from the environment",
+    "openai:m?prompt=a&key_variable=sk-secret": "must be the name of an environment variable, not the key",
+    "openai:m?prompt=a&url=http://h/v1?api=secret": "must not contain '\\?'",
     "openai:missing.yaml": "cannot read missing.yaml: no such file",
 }
 

@@ -62,7 +62,7 @@ def test_the_table_holds_the_correlations() -> None:
         row.cells[0].text for row in table_of(document(), "agreement-h1").rows if row.cells[0].tone == "best"
     ]  # fmt: skip
     assert (trusted,) == made().verdicts[0].trusted
-    assert document().answer[0].startswith("Trust near (tau 1.00")
+    assert document().answer[0].startswith("To rank such generators, trust near (tau 1.00")
 
 
 def test_all_values_stand_in_files_alone() -> None:

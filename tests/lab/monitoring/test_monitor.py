@@ -108,7 +108,7 @@ def test_corpora_of_a_model_need_no_texts() -> None:
     pieces = Corpus.from_texts(REAL, tokenizer=str.split)
     named = TextMonitor(pieces, metrics="length", n=60)
     assert named.measure(lambda n, seed: pieces, 0).values == {"length": 0.0}
-    with pytest.raises(InputError, match=r"the real text was tokenised by str\.split, the sample is plain text"):
+    with pytest.raises(InputError, match=r"the real text was tokenised by str\.split, but the sample is plain text"):
         TextMonitor(pieces, metrics="length", n=60).measure(lambda n, seed: REAL, 0)
     given = TextMonitor(pieces, metrics="length", n=60, tokenizer=str.split)
     assert given.measure(lambda n, seed: REAL, 0).values == {"length": 0.0}

@@ -181,7 +181,7 @@ def test_another_number_of_threads_is_warned_of(tmp_path: Path) -> None:
     dropout_run.run(dropout_run.started(), checkpoint=path, config={"sizes": (1, 2)})  # a list in the document
     tensors, document = load_checkpoint(path)
     save_checkpoint(path, tensors, {**document, "threads": 7})
-    with pytest.warns(UserWarning, match="made with 7 threads, now there are 1: the last bits"):
+    with pytest.warns(UserWarning, match="made with 7 threads, but this run has 1: the last bits"):
         dropout_run.run(dropout_run.started(), checkpoint=path, config={"sizes": (1, 2)})
 
 
