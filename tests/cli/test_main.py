@@ -14,7 +14,7 @@ import pytest
 
 from textassay.cli import main as main_module
 from textassay.cli.main import all_commands
-from textassay.cli.messages import tell
+from textassay.cli.messages import report_error
 from textassay.errors import OptionError
 from textassay_lab.cli.commands import HUMAN, MODELS, STUDY
 
@@ -221,11 +221,11 @@ def test_an_interruption_that_compiled_code_wrapped_is_one(capsys: pytest.Captur
     wrapped.__cause__ = KeyboardInterrupt()
     before = signal.getsignal(signal.SIGINT)
     try:
-        assert tell(wrapped) == 130
+        assert report_error(wrapped) == 130
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err.startswith("textassay: interrupted")
-    assert tell(SystemError("another")) == 70
+    assert report_error(SystemError("another")) == 70
 
 
 HEAVY = {"matplotlib", "pandas", "scipy.stats", "sklearn", "statsmodels", "torch"}

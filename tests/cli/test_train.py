@@ -300,16 +300,16 @@ def test_a_model_that_is_worse_than_guessing_is_told(folder: Path, run: Run) -> 
 
 def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let memory run out where more than `most` sentences are trained on at once."""
-    from textassay_lab.generator import lessons
+    from textassay_lab.generator import objective
 
-    plain = lessons.mean_loss
+    plain = objective.mean_loss
 
     def mean_loss(network: Any, inputs: Any, *rest: Any) -> Any:
         if len(inputs) > most:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
         return plain(network, inputs, *rest)
 
-    monkeypatch.setattr(lessons, "mean_loss", mean_loss)
+    monkeypatch.setattr(objective, "mean_loss", mean_loss)
 
 
 def test_out_of_memory_says_what_to_do(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, models: Path) -> None:

@@ -15,7 +15,7 @@ from made_up import sentences, shuffled
 from made_up_comparisons import HOSTILE, make_comparison
 from textassay.comparison.comparison import Equivalence, Result
 from textassay.comparison.equivalence import equivalence_of, exit_status, parse_margins
-from textassay.comparison.equivalence_document import junit_xml, told
+from textassay.comparison.equivalence_document import junit_xml, verdict_text
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 from textassay.metric.discrepancy_interval import interval_at
@@ -67,15 +67,15 @@ def test_a_judge_passes_fails_or_leaves_it_open_by_its_interval() -> None:
     assert passed.high is not None
     assert 0.05 < passed.high < 0.1
     assert (failed.for_any_judge, passed.judge) == (False, "dd[judge]")
-    assert told(passed).endswith("< 0.1 for dd[judge] of 400 texts")
-    assert "> 0.1 for dd[judge] of 400 texts" in told(failed)
+    assert verdict_text(passed).endswith("< 0.1 for dd[judge] of 400 texts")
+    assert "> 0.1 for dd[judge] of 400 texts" in verdict_text(failed)
 
 
 def test_the_certified_bound_fails_a_text_whatever_the_judge() -> None:
     found = _one(_judged("a", 0.09, bounds={"2": 0.12, "4": 0.08}), 0.1)
     assert found.verdict == "FAIL"
     assert found.for_any_judge
-    assert told(found) == "dd 0.090, at least 0.120 > 0.1 for any classifier"
+    assert verdict_text(found) == "dd 0.090, at least 0.120 > 0.1 for any classifier"
     both = equivalence_of(
         [_judged(name, 0.09, bounds={"2": 0.12, "4": 0.08}) for name in "ab"], {"dd": 0.1}, level=0.95
     )
@@ -86,15 +86,15 @@ def test_the_certified_bound_counts_where_there_is_no_interval() -> None:
     result = _judged("a", 0.3, bounds={"2": 0.12})
     assert result.estimate is not None
     without = replace(result, estimate=replace(result.estimate, interval=None, evidence=None))
-    assert told(_one(without, 0.1)) == "dd 0.300, at least 0.120 > 0.1 for any classifier"
-    assert told(_one(without, 0.2)) == "dd is inconclusive: it has no interval here"
+    assert verdict_text(_one(without, 0.1)) == "dd 0.300, at least 0.120 > 0.1 for any classifier"
+    assert verdict_text(_one(without, 0.2)) == "dd is inconclusive: it has no interval here"
 
 
 def test_a_difference_from_real_text_may_go_both_ways() -> None:
     verdicts = [_one(_scored("a", difference), 0.05) for difference in (0.02, -0.02, 0.2, -0.2, 0.045, -0.045)]
     assert [one.verdict for one in verdicts] == ["PASS", "PASS", "FAIL", "FAIL", "INCONCLUSIVE", "INCONCLUSIVE"]
     assert verdicts[4].needed == pytest.approx(verdicts[5].needed, rel=0.01)
-    assert told(verdicts[3]).endswith("from real text, beyond ±0.05")
+    assert verdict_text(verdicts[3]).endswith("from real text, beyond ±0.05")
 
 
 def test_several_verdicts_share_the_error_rate_by_holms_method() -> None:
@@ -133,16 +133,16 @@ def test_it_says_how_many_texts_would_decide() -> None:
     assert _one(_judged("a", 0.06, n=left.needed // 4), 0.1).verdict == "INCONCLUSIVE"
     at = _one(_judged("a", 0.1), 0.1)
     assert at.needed is None
-    assert told(at).endswith("no number of texts would decide: the estimate is at the margin")
+    assert verdict_text(at).endswith("no number of texts would decide: the estimate is at the margin")
 
 
 def test_what_cannot_be_judged_does_not_pass() -> None:
     blind = _one(_judged("a", 0.0, alike=0.95), 0.1)
     assert blind.verdict == "INCONCLUSIVE"
-    assert "95 % of the texts of both sides exactly the same score" in told(blind)
+    assert "95 % of the texts of both sides exactly the same score" in verdict_text(blind)
     nothing = _one(Result("a", "dd", "lower", None, error="too few texts"), 0.1)
     assert nothing.verdict == "INCONCLUSIVE"
-    assert told(nothing) == "dd is inconclusive: too few texts"
+    assert verdict_text(nothing) == "dd is inconclusive: too few texts"
     assert exit_status([blind, nothing]) == 3
     assert exit_status([]) == 0
     assert exit_status([blind, replace(nothing, verdict="FAIL")]) == 1

@@ -103,7 +103,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         models, written = split_models({} if table else generators, self.draw)
         check_sources(self.table or self.real, {**named, **written}, _REMEDIES)
 
-        from textassay.cli.endpoints import say_answers, say_requests
+        from textassay.cli.endpoints import print_answers, print_requests
         from textassay.cli.messages import show_progress
         from textassay.comparison.columns import check_names
         from textassay.comparison.comparison import FIT_REAL, TRAIN
@@ -117,8 +117,8 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read({**written, **table})
             self._metrics_of(conditions, beside, files[FLOOR])
-            others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
-            say_requests(others, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
+            others = print_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
+            print_requests(others, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             comparison = compare_texts(
                 {name: files.get(name, source) for name, source in generators.items()},
                 {

@@ -113,13 +113,13 @@ class Files:
 
     def read_file(self, source: str) -> "TextFile":
         """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
-        from textassay.cli.messages import say_notes
+        from textassay.cli.messages import print_notes
         from textassay.corpus.texts import read_texts
 
         file = read_texts(source, column=self.column)
         if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts)} lines are blank")
-        say_notes({source: file}, quiet=getattr(self, "quiet", False))
+            raise EmptyCorpusError(f"{source} is empty: all of its {len(file.texts):,} lines are blank")
+        print_notes({source: file}, quiet=getattr(self, "quiet", False))
         return file
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from textassay.source.endpoint import EndpointModel, Requests
 
 
-def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
+def print_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
     """Say what drawing `n` texts from each endpoint takes, before anything is asked of them."""
     from textassay.endpoints import names_endpoint
 
@@ -26,7 +26,7 @@ def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
             print_line(requests_line(name, model.estimate(n)))
 
 
-def say_answers(
+def print_answers(
     models: Mapping[str, str], prompts: Sequence[str] | None, *, seed: int, quiet: bool, out: Path | None
 ) -> dict[str, str]:
     """Say what it takes to let endpoints answer the prompts of the real text; return the models that do not."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Tables
-from textassay.cli.messages import print_line, say_notes
+from textassay.cli.messages import print_line, print_notes
 from textassay.cli.options import check_sources, parse_generators, read_table, split_models
 from textassay.cli.results import print_result, save_or_keep, then
 from textassay.errors import TooFewSentencesError
@@ -40,7 +40,7 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
         models, written = split_models({} if table else generators, self.draw)
         check_sources(self.table or self.real, written, {})
 
-        from textassay.cli.endpoints import say_requests
+        from textassay.cli.endpoints import print_requests
         from textassay.cli.messages import show_progress
         from textassay.cli.options import read_sources
         from textassay.comparison.comparison import RealText
@@ -55,8 +55,8 @@ class Explain(Explaining, Reading, Tables, Running, Clustered, Output):
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
             sources: dict[str, Any] = {FLOOR: self.real, **written, **table}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            say_notes(files, quiet=self.quiet)
-            say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
+            print_notes(files, quiet=self.quiet)
+            print_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

@@ -30,7 +30,7 @@ class Leaks(Reading, Running, Output):
     level: Level = 0.95
 
     def run(self) -> int:
-        from textassay.cli.messages import say_notes
+        from textassay.cli.messages import print_notes
         from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.leakage.document import leaks_document
         from textassay.leakage.leaks import leaks
@@ -43,7 +43,7 @@ class Leaks(Reading, Running, Output):
             files = read_sources(
                 {FLOOR: self.real, **beside, **generators}, column=self.column, group_column=self.group_column
             )
-            say_notes(files, quiet=self.quiet)
+            print_notes(files, quiet=self.quiet)
             result = call(
                 leaks,
                 self,

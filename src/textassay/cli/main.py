@@ -25,7 +25,7 @@ from typing import Annotated, Any
 import typer
 
 from textassay.cli.adapter import Group, Places, add_command, add_group, add_sub_commands
-from textassay.cli.messages import heeding_signals, ignore_signals, show_warning, tell
+from textassay.cli.messages import handling_signals, ignore_signals, report_error, show_warning
 from textassay.corpus.limits import input_limits
 from textassay.execution.progress import no_own_progress
 from textassay.extensions import extensions
@@ -139,18 +139,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with heeding_signals(), warnings.catch_warnings(), input_limits(), no_own_progress():
+        with handling_signals(), warnings.catch_warnings(), input_limits(), no_own_progress():
             warnings.showwarning = show_warning
             status = _run(words)
             sys.stdout.flush()
     except SystemExit as error:
         if error.code != 1:
             raise
-        return tell(BrokenPipeError())  # Rich's way to say that nobody reads on
+        return report_error(BrokenPipeError())  # Rich's way to say that nobody reads on
     except (KeyboardInterrupt, Exception) as error:
         if debug and not isinstance(error, BrokenPipeError):
             traceback.print_exc()
-        return tell(error)
+        return report_error(error)
     finally:
         if arguments is None:
             ignore_signals()  # all is done: a signal would only take its status away

@@ -41,8 +41,8 @@ _received: list[KeyboardInterrupt] = []  # signals of this command, whatever bec
 
 
 @contextlib.contextmanager
-def heeding_signals() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated` inside the ``with`` block, and note it and Ctrl-C for `tell`.
+def handling_signals() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` inside the ``with`` block, and note it and Ctrl-C for `report_error`.
 
     Libraries may catch what a signal raises, and fail later of what was left undone. Outside the main thread it does
     nothing.
@@ -74,7 +74,7 @@ def ignore_signals() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-def tell(error: BaseException) -> int:
+def report_error(error: BaseException) -> int:
     """Say in one line on standard error what `error` means to the user, and return the exit status."""
     interruption = _interruption(error)
     if interruption is None and not isinstance(error, TextassayError) and _received:
@@ -132,7 +132,7 @@ def print_line(message: str) -> None:
         print("textassay:", shortened(with_addresses(" ".join(message.splitlines()))), file=sys.stderr, flush=True)
 
 
-def say_notes(files: "Mapping[str, TextFile]", *, quiet: bool = False) -> None:
+def print_notes(files: "Mapping[str, TextFile]", *, quiet: bool = False) -> None:
     """Print what was noted while files were read, for commands whose results do not say it."""
     for name, file in () if quiet else files.items():
         for note in file.notes:

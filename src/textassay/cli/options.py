@@ -174,9 +174,9 @@ def read_sources(
         )
     for name, file in files.items():
         if len(file.texts) < 2:
-            raise TooFewSentencesError(f"{named[name]} has {len(file.texts)} texts; at least 2 are needed")
+            raise TooFewSentencesError(f"{named[name]} has {len(file.texts):,} texts; at least 2 are needed")
         if not any(text and not text.isspace() for text in file.texts):
-            raise EmptyCorpusError(f"{named[name]} is empty: all of its {len(file.texts)} lines are blank")
+            raise EmptyCorpusError(f"{named[name]} is empty: all of its {len(file.texts):,} lines are blank")
         if name != FLOOR and file.texts == files[FLOOR].texts:
             remedy = (remedies or {}).get(name, REMEDY)
             raise InputError(f"{named[name]} contains the same sentences as {named[FLOOR]}: {remedy}")

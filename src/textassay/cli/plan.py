@@ -30,8 +30,8 @@ class Plan(Measuring, Reading, Running, Output):
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
 
     def run(self) -> int:
-        from textassay.cli.endpoints import say_requests
-        from textassay.cli.messages import say_notes, show_progress
+        from textassay.cli.endpoints import print_requests
+        from textassay.cli.messages import print_notes, show_progress
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.comparison.comparison import FLOOR
         from textassay.comparison.document import read_comparison
@@ -64,8 +64,8 @@ class Plan(Measuring, Reading, Running, Output):
             with show_progress(quiet=self.quiet) as progress, self.computing():
                 sources = {FLOOR: self.real, **written}
                 files = read_sources(sources, column=self.column, group_column=self.group_column)
-                say_notes(files, quiet=self.quiet)
-                say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
+                print_notes(files, quiet=self.quiet)
+                print_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
                 pilot = measure_pilot(
                     {name: files.get(name, source) for name, source in generators.items()},
                     files[FLOOR],

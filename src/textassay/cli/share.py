@@ -28,7 +28,7 @@ class Share(Reading, Running, Output):
     level: Level = 0.95
 
     def run(self) -> int:
-        from textassay.cli.messages import say_notes
+        from textassay.cli.messages import print_notes
         from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.comparison.share import share
         from textassay.comparison.share_document import share_document
@@ -41,7 +41,7 @@ class Share(Reading, Running, Output):
             files = read_sources(
                 {FLOOR: self.real, **beside, **corpora}, column=self.column, group_column=self.group_column
             )
-            say_notes(files, quiet=self.quiet)
+            print_notes(files, quiet=self.quiet)
             result = call(
                 share,
                 self,

@@ -69,7 +69,7 @@ def answer(digest: Digest, *, with_warnings: bool = True) -> tuple[str, ...]:
     sentences = [
         first + explained,
         *others,
-        *_untold(digest, metric),
+        *_not_valid(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
         *drawn_sentences(digest.comparison.draws),
@@ -147,7 +147,7 @@ def _encoder(metric: str) -> str | None:
     return found[1] if found else None
 
 
-def _untold(digest: Digest, metric: str) -> list[str]:
+def _not_valid(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on generators of which nothing can be told."""
     names = [name for name in digest.generators if _is_not_valid(digest.cells[name, metric].error or "")]
     told = [
@@ -328,7 +328,7 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         reached = _chance(digest, named("hardly"), metric)
         sentences.append(f"Barely distinguished from real text: {join_words(barely)}; the interval reaches {reached}.")
     others = [name for said in ("blind", "open", "negligible", "hardly") for name in named(said)]
-    sentences += _told_by_others(digest, metric, others)
+    sentences += _separated_by_others(digest, metric, others)
     if verdicts and set(verdicts.values()) == {"separated"}:
         whose = "Its text" if len(verdicts) == 1 else "The text of every generator"
         sentences.append(f"{whose} can be distinguished from real text.")
@@ -377,7 +377,7 @@ def _p(digest: Digest, generator: str, metric: str) -> str:
     return f" (p {p})" if p else ""
 
 
-def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> list[str]:
+def _separated_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> list[str]:
     """Return, for each of `generators`, which other metrics separate it clearly from real text."""
     sentences = []
     dependent = {one.generator for one in digest.comparison.findings if one.kind == "dependent-texts"}

@@ -20,7 +20,7 @@ _PLENTY = 10_000  # such texts a side from which nothing is said; chosen, not me
 _MUCH = 1.25  # ratio of numbers of texts from which size-sensitive values are not comparable
 
 
-def knows_no_english(metrics: Sequence[Metric], real: Corpus, others: Iterable[Corpus]) -> bool:
+def learns_english_alone(metrics: Sequence[Metric], real: Corpus, others: Iterable[Corpus]) -> bool:
     """Return whether dd learns English from few long texts alone, where a language model as a prior would know it."""
     judges = [metric for metric in metrics if metric.declaration.name == "dd"]
     if (

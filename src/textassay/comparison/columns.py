@@ -123,7 +123,7 @@ def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.ND
         shape = f"({n}, d)" if n_axes == 2 else f"({n},)"
         raise InputError(f"{what} must have shape {shape}, got {array.shape}")
     if len(array) != n:
-        raise InputError(f"{what} must have {n} rows, one for each text, got {len(array)}")
+        raise InputError(f"{what} must have {n:,} rows, one for each text, got {len(array):,}")
     array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
     wrong = np.flatnonzero(~np.isfinite(array).reshape(n, -1).all(axis=1))
     if len(wrong):

@@ -118,7 +118,7 @@ class Digest(Standings):
             groups.setdefault(family_of(metric), []).append(metric)
         return tuple((family, tuple(metrics)) for family, metrics in groups.items())
 
-    def told_unit(self, metric: str) -> str:
+    def unit_beside_values(self, metric: str) -> str:
         """Return the unit of a metric where a number has to be read with it, such as "nats per token"; else empty.
 
         A single word ("fraction", "ratio", "area") says what the number is, not what it is measured in.

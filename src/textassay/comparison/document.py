@@ -753,7 +753,7 @@ def summary_of(metric: str) -> str:
 
 def _described(digest: Digest, family: str, metrics: Sequence[str]) -> str:
     """Return what a family of metrics is, with its unit where a number has to be read with it."""
-    unit = next(digest.told_unit(metric) for metric in metrics if family_of(metric) == family)
+    unit = next(digest.unit_beside_values(metric) for metric in metrics if family_of(metric) == family)
     summary = summary_of(family)
     return summary if not unit or unit.split()[0] in summary else f"{summary} ({unit})"
 
@@ -762,7 +762,7 @@ def _units(digest: Digest, metrics: Sequence[str]) -> list[str]:
     """Return "a and b in nats per token" for every unit that a number has to be read with."""
     families: dict[str, dict[str, None]] = {}
     for metric in metrics:
-        unit = digest.told_unit(metric)
+        unit = digest.unit_beside_values(metric)
         if unit:
             families.setdefault(unit, {})[family_of(metric)] = None
     return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
@@ -903,7 +903,7 @@ def _pairs(digest: Digest) -> Section:
             continue
         still_open = [pair for pair in pairs if not digest.separated(pair)]
         n_separated, name = len(pairs) - len(still_open), metric_slug(metric)
-        title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
+        title = f"{metric}: {n_separated:,} of {len(pairs):,} pairs separated"
         if len(pairs) > (_MOST_PAIRS if metric == digest.headline else _MOST_OF_OTHERS):
             where = "all are in results.json, under pairs"
             parts += notes(f"By {metric}, {n_separated:,} of {len(pairs):,} pairs are separated; {where}.")
@@ -913,7 +913,7 @@ def _pairs(digest: Digest) -> Section:
         if metric != digest.headline:
             continue
         if len(pairs) > _FEW_PAIRS:
-            parts += notes(f"By {metric}, {n_separated} of {len(pairs)} pairs are separated.")
+            parts += notes(f"By {metric}, {n_separated:,} of {len(pairs):,} pairs are separated.")
             if still_open:
                 parts.append(_pairs_table(digest, still_open, f"open-pairs-{name}", "Pairs not separated"))
         parts.append(pairs_figure(digest, metric))

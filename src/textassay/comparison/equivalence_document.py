@@ -17,7 +17,7 @@ _TONES: dict[str, Tone] = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "weak"
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def told(one: Equivalence) -> str:
+def verdict_text(one: Equivalence) -> str:
     """Return in words what a verdict says: the value, its limit beside the margin, and for which judge."""
     places, margin = _places(one), f"{one.margin:g}"
     if one.for_any_judge:
@@ -53,7 +53,7 @@ def equivalence_section(digest: Digest, *, most: int | None = None) -> Section:
     table = Table.of_items("equivalence", shown, [
         ("generator", "generator", text_cell),
         (Column("verdict", numeric=False), lambda one: Cell(one.verdict, one.verdict, tone=_TONES[one.verdict]), as_is),
-        (Column("why", numeric=False), told, text_cell),
+        (Column("why", numeric=False), verdict_text, text_cell),
     ])  # fmt: skip
     return section(
         _TITLE, table, *notes(f"and {n_more} more; those that fail come first" * bool(n_more), _note(digest))
@@ -61,7 +61,7 @@ def equivalence_section(digest: Digest, *, most: int | None = None) -> Section:
 
 
 def junit_xml(comparison: Comparison) -> str:
-    """Return the verdicts as JUnit's XML: a case a verdict, a failure for FAIL, skipped where it could not be told."""
+    """Return the verdicts as JUnit's XML: a case a verdict, a failure for FAIL, skipped for INCONCLUSIVE."""
     found = comparison.equivalence
     counts = {
         "tests": len(found),
@@ -76,7 +76,7 @@ def junit_xml(comparison: Comparison) -> str:
             "name": _xml(f"{one.metric} within {one.margin:g}"),
             "time": "0",
         })  # fmt: skip
-        message = _xml(f"{one.generator}: {told(one)}")
+        message = _xml(f"{one.generator}: {verdict_text(one)}")
         if one.verdict == "FAIL":
             ElementTree.SubElement(case, "failure", {"message": message, "type": "FAIL"})
         elif one.verdict == "INCONCLUSIVE":
@@ -90,7 +90,7 @@ def junit_xml(comparison: Comparison) -> str:
 
 
 def names_by_verdict(found: Iterable[Equivalence]) -> str:
-    """Return who fails and of whom it could not be told, by metric; empty where all pass."""
+    """Return who fails and of whom it could not be verdict_text, by metric; empty where all pass."""
     by_verdict: dict[str, list[str]] = {"FAIL": [], "INCONCLUSIVE": []}
     for one in found:
         if one.verdict in by_verdict:

@@ -156,7 +156,7 @@ def _floor_of(digest: Digest, metric: str, panel: int = 0) -> tuple[tuple[Band, 
 
 
 def _with_unit(digest: Digest, metric: str) -> str:
-    unit = digest.told_unit(metric)
+    unit = digest.unit_beside_values(metric)
     return f"{metric} ({unit})" if unit else metric
 
 

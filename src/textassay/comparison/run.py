@@ -26,8 +26,8 @@ import numpy.typing as npt
 from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
-    knows_no_english,
     language_unknown,
+    learns_english_alone,
     mixed_log_probs,
     of_documents,
     supported,
@@ -324,7 +324,7 @@ def compare_texts(
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), settings.seed)
     examined = Independence.of(real_corpus, {**references, **rows}, independent=settings.independent)
-    if knows_no_english(chosen, real_corpus, rows.values()):
+    if learns_english_alone(chosen, real_corpus, rows.values()):
         findings.append(language_unknown(len(real_corpus)))
     findings = [*examined.findings(rows), *([shared_ids(shared_id)] if shared_id else []), *findings]
     trained_on, not_learnt_from = train_corpus, []

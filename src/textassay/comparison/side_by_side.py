@@ -183,7 +183,7 @@ def _answer(moves: Sequence[Change], first: str, last: str) -> tuple[str, ...]:
     n_same = sum(move.moved == "same" for move in generators)
     same = f"; {n_same} are the same to the last digit" if n_same else ""
     headline = generators[0].metric if generators else moves[0].metric
-    told = [_told(move) for move in generators if move.metric == headline]
+    told = [_change_text(move) for move in generators if move.metric == headline]
     more = f"; {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
     kinds = {kind: sum(move.moved == kind for move in sure) for kind in ("better", "worse", "moved")}
     named = {"better": "better", "worse": "worse", "moved": "changed, without a better direction"}
@@ -197,7 +197,7 @@ def _answer(moves: Sequence[Change], first: str, last: str) -> tuple[str, ...]:
     )
 
 
-def _told(move: Change) -> str:
+def _change_text(move: Change) -> str:
     places = places_for([move.before, move.after])
     interval = span(move.low, move.high, places)
     said = {"not clear": "no clear change", "same": "the same"}.get(move.moved, f"clearly {move.moved}")

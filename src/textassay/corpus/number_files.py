@@ -154,7 +154,7 @@ def _split(path: Path, values: Array, n_real: int, n_generated: int) -> tuple[Ar
     if values.shape != (n_real + n_generated,):
         got = f"{len(values)}" if values.ndim == 1 else f"shape {values.shape}"
         raise InputError(
-            f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real} real texts, then those "
+            f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real:,} real texts, then those "
             f"of the {n_generated} generated ones, got {got}"
         )
     return values[n_real:], values[:n_real]

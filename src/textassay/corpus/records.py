@@ -418,7 +418,7 @@ class _Gathered:
         n = len(self._problems)
         others = sorted({what for _, what in self._problems if what != problem})
         also = f"; also {others[0]}" if others else ""
-        return problem + ("" if n == 1 and not n_texts else f" ({n} of {n + n_texts} answers are missing{also})")
+        return problem + ("" if n == 1 and not n_texts else f" ({n:,} of {n + n_texts:,} answers are missing{also})")
 
     def _notes(self, n: int) -> list[Note]:
         notes = []
@@ -446,14 +446,14 @@ class _Gathered:
             (
                 "rows-left-out",
                 self._n_other,
-                f"{self._n_other} of {n_all} rows are left out, since they are not {where}.",
+                f"{self._n_other:,} of {n_all:,} rows are left out, since they are not {where}.",
             ),
         ):
             notes += [Note(kind, message, _NOTHING, count)] if count else []
         log = self._log
         if log is not None and log.n_twice:
             twice = (
-                f"{log.n_twice} of {self._n_rows + log.n_twice} entries repeat another entry of the log, with the "
+                f"{log.n_twice:,} of {self._n_rows + log.n_twice:,} entries repeat another entry of the log, with the "
                 "same answer"
             )
             notes.append(Note("repeats-left-out", f"{twice}: each is read once.", _NOTHING, log.n_twice))

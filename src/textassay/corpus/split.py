@@ -24,7 +24,7 @@ def split_last(n_sentences: int, n_last: int) -> tuple[IntArray, IntArray]:
     if n_last < 1:
         raise OptionError(f"n_last must be at least 1, got {n_last}")
     if n_last >= n_sentences:
-        raise TooFewSentencesError(f"cannot hold out the last {n_last} of {n_sentences} texts: none would be left")
+        raise TooFewSentencesError(f"cannot hold out the last {n_last:,} of {n_sentences:,} texts: none would be left")
     return np.arange(n_sentences - n_last), np.arange(n_sentences - n_last, n_sentences)
 
 
@@ -72,7 +72,7 @@ def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, group
     if n_folds < 2:
         raise OptionError(f"folds must be at least 2, got {n_folds}")
     if n_sentences < n_folds:
-        raise TooFewSentencesError(f"{n_sentences} texts are too few for {n_folds} folds")
+        raise TooFewSentencesError(f"{n_sentences:,} texts are too few for {n_folds} folds")
     if groups is None:
         folds = np.empty(n_sentences, dtype=np.int64)
         folds[rng.permutation(n_sentences)] = np.arange(n_sentences) % n_folds

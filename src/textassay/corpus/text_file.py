@@ -81,7 +81,9 @@ class TextFile:
             object.__setattr__(self, "prompts", prompts)
             _check_lengths(prompts, f"{place}: prompt")
             if len(prompts) != len(texts):
-                raise InputError(f"{place}: {len(prompts)} prompts for {len(texts)} texts; give each text its prompt")
+                raise InputError(
+                    f"{place}: {len(prompts):,} prompts for {len(texts):,} texts; give each text its prompt"
+                )
 
     def __len__(self) -> int:
         return len(self.texts)

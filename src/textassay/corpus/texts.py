@@ -158,7 +158,7 @@ def as_texts(
     items = iter(source if is_in_rows else _items(source, name))
     first = next(items, None)
     rest = items if first is None else chain((first,), items)
-    rest = rest if progress is None else _told(rest, f"reading {name}", progress)
+    rest = rest if progress is None else _with_progress(rest, f"reading {name}", progress)
     if isinstance(first, Mapping):
         rows = enumerate(map(_plain, rest), start=1)
         return read_records(rows, f"{name} row", columns, name=name, form="rows", example=_ROWS_OF)
@@ -193,7 +193,7 @@ def _rows(source: Any, name: str) -> Iterator[tuple[int, Any]]:
             yield number, {key: _plain(value) for key, value in zip(read, row, strict=True)}
 
 
-def _told(items: Iterable[Any], label: str, progress: Callable[[str, int, int], None]) -> Iterator[Any]:
+def _with_progress(items: Iterable[Any], label: str, progress: Callable[[str, int, int], None]) -> Iterator[Any]:
     """Yield `items`, and tell now and then how many there were."""
     for number, item in enumerate(items):
         if number % _TOLD == 0:

@@ -439,7 +439,7 @@ def choose_tokenizer(texts: Sequence[str]) -> str:
     if tokenizer != "whitespace":
         tokens = "characters" if tokenizer == "chars" else "single letters there, words elsewhere"
         warnings.warn(
-            f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words: tokens are {tokens} "
+            f"{spacing.n_lacking:,} of {len(texts):,} texts have no spaces between words: tokens are {tokens} "
             f"(--tokenizer {tokenizer})",
             SpacingWarning,
             stacklevel=3,
@@ -454,8 +454,8 @@ def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
     spacing = Spacing.of(texts)
     if spacing.tokenizer != "whitespace":
         warnings.warn(
-            f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words: --tokenizer {tokenizer} turns "
-            "whole phrases into single tokens, which hides differences inside them; use --tokenizer "
+            f"{spacing.n_lacking:,} of {len(texts):,} texts have no spaces between words: --tokenizer {tokenizer} "
+            "turns whole phrases into single tokens, which hides differences inside them; use --tokenizer "
             f"{spacing.tokenizer}",
             SpacingWarning,
             stacklevel=3,

@@ -132,7 +132,9 @@ class FittedEndpointEncoder:
         except EndpointError as error:
             n_there = sum(digest in self._known for digest in wanted)
             where = ", stored on disk: the same command resumes from there" if n_there and path is not None else ""
-            raise EndpointError(f"embeddings of {n_there} of {len(wanted)} texts are there{where}; {error}") from None
+            raise EndpointError(
+                f"embeddings of {n_there:,} of {len(wanted):,} texts are there{where}; {error}"
+            ) from None
 
     def _ask(self, texts: Sequence[str], stop: threading.Event) -> Vectors:
         settings = self._connection
@@ -151,7 +153,7 @@ class FittedEndpointEncoder:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise EndpointError(
-                f"{settings.place}: did not return a finite vector for each of {len(texts)} texts"
+                f"{settings.place}: did not return a finite vector for each of {len(texts):,} texts"
             ) from None
         n_zero = int((~vectors.any(axis=1)).sum())
         if vectors.shape[1] == 0:
@@ -159,7 +161,7 @@ class FittedEndpointEncoder:
                 f"{settings.place}: returned empty vectors; check that {settings.model} is an embedding model"
             )
         if n_zero:
-            raise EndpointError(f"{settings.place}: returned only zeros for {n_zero} of {len(texts)} texts")
+            raise EndpointError(f"{settings.place}: returned only zeros for {n_zero:,} of {len(texts):,} texts")
         return vectors
 
 

@@ -131,7 +131,7 @@ def unequal_samples(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "unequal-samples",
         "note",
-        f"Very unequal samples: {n_generated} generated and {n_real} real texts. The smaller side limits the "
+        f"Very unequal samples: {n_generated:,} generated and {n_real:,} real texts. The smaller side limits the "
         "precision, and metrics that depend on sample size differ for that reason alone.",
         sizes,
         sizes,
@@ -610,7 +610,7 @@ def same_text(pair: Pair) -> Finding | None:
     return pair.plain_finding(
         "same-text",
         "warning",
-        f"The generated and the real side are the same {n_sentences} texts{order}.",
+        f"The generated and the real side are the same {n_sentences:,} texts{order}.",
         sizes,
         sizes,
         (pair.generated.example(everything), pair.real.example(everything)),

@@ -41,7 +41,7 @@ def reading_values(files: Mapping[str, TextFile]) -> dict[str, Any]:
 
 
 def _terms(file: TextFile) -> list[tuple[str, str]]:
-    terms = [("texts", f"{len(file)}, {len(set(file.texts))} of them distinct")]
+    terms = [("texts", f"{len(file):,}, {len(set(file.texts)):,} of them distinct")]
     if file.prompts is not None:
         terms.append(("prompts", f"{len(set(file.prompts))} distinct, such as: {excerpt(file.prompts[0])}"))
     if file.groups is not None:

@@ -125,7 +125,7 @@ def depends_within(vectors: Vectors, side: Corpus, name: str, groups: IntArray |
     by_chance = repeat_by_chance(side)
     mutual = (nearest != NONE) & (nearest[nearest] == np.arange(n))
     if by_chance:
-        mutual = mutual[stand_once(side)]
+        mutual = mutual[occur_once(side)]
     if len(mutual) and mutual.mean() >= 0.5 + 1.6 / math.sqrt(len(mutual)):
         return f"{name} texts come in pairs ({100 * mutual.mean():.0f} % are mutual nearest neighbours)"
     if (triples := share_of_triples(places)) >= 0.55 + 3.5 / math.sqrt(n):
@@ -155,7 +155,7 @@ def repeated_copies(side: Corpus, name: str) -> str:
     return ""
 
 
-def stand_once(side: Corpus) -> npt.NDArray[np.bool_]:
+def occur_once(side: Corpus) -> npt.NDArray[np.bool_]:
     """Return which texts have no equal one, a mask of shape (N,)."""
     _, which, times = np.unique(sentence_keys(side), return_inverse=True, return_counts=True)
     return np.asarray(times[which.reshape(-1)] == 1)

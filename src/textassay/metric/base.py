@@ -608,17 +608,17 @@ def _measured(
         estimate = metric.estimate(generated, generated, seed=seed)
         estimate = replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
         few = few_sentences(generated, GENERATED)
-        return _told(estimate, Findings([] if few is None else [few]))
+        return _with_findings(estimate, Findings([] if few is None else [few]))
     if generated is real:
         estimate = metric.estimate(generated, real, seed=seed)
-        return _told(estimate, findings_beside(Examined.of(generated, real, independent=True)))
+        return _with_findings(estimate, findings_beside(Examined.of(generated, real, independent=True)))
     check_corpora(generated, real, metric=metric.declaration.name)
     within = None if independent else examine_real(real)
     texts = Examined.of(generated, real, within=within, independent=independent)
-    return _told(metric.estimate_examined(texts, seed=seed), findings_beside(texts, within=within))
+    return _with_findings(metric.estimate_examined(texts, seed=seed), findings_beside(texts, within=within))
 
 
-def _told(estimate: Estimate, findings: Findings) -> Estimate:
+def _with_findings(estimate: Estimate, findings: Findings) -> Estimate:
     """Return the estimate with what was found in its texts, the warnings of which are one of Python, too."""
     if message := warning_of(findings):
         warnings.warn(f"{estimate.metric}: {message}", FindingWarning, stacklevel=4)

@@ -111,7 +111,7 @@ def _auroc(generated: Corpus, real: Corpus, name: str, prior: str, prompts: Corp
     terms = {"generated": text_terms(above, generated.groups), "real": text_terms(below, real.groups)}
     caution = None
     if max(n_short / len(generated), n_short_real / len(real)) > _MOST_SHORT:
-        caution = f"{n_short} generated and {n_short_real} real texts are shorter than four tokens of the model"
+        caution = f"{n_short:,} generated and {n_short_real:,} real texts are shorter than four tokens of the model"
     elif np.ptp(np.concatenate([scores, real_scores])) == 0:
         caution = "all texts have the same score"
     return Computed(

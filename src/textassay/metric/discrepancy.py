@@ -93,7 +93,7 @@ N_PERMUTATIONS = 999
 N_BINS = 40
 
 
-class _Sight(NamedTuple):
+class _JudgeInputs(NamedTuple):
     """A judge, and what it sees beside both sides."""
 
     judge: Discriminator
@@ -280,15 +280,17 @@ def dd(
     """
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
-    sight, seen = _sight(generated, real, discriminator, effort, fit_real, trained_on, prior, prompts, encoder, unit)
-    judge, is_auto, n_texts = sight.judge, _is_auto(discriminator), _n_texts(generated, real, fit_real)
+    inputs, seen = _judge_inputs(
+        generated, real, discriminator, effort, fit_real, trained_on, prior, prompts, encoder, unit
+    )
+    judge, is_auto, n_texts = inputs.judge, _is_auto(discriminator), _n_texts(generated, real, fit_real)
     by_size = decided_by_size(effort, n_texts, seen) if is_auto else None
     left_out = missing_members(effort, seen, n_texts=n_texts) if is_auto else {}
     if is_auto and encoder is not None and not seen.vectors:
         left_out["vectors"] = f"they are computed for up to {MOST_VECTORS:,} texts of the smaller side"
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
-    fits = compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *sight)
+    fits = compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *inputs)
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -298,7 +300,7 @@ def dd(
         answers.value,
         terms={"real": terms[0], "generated": terms[1]},
         interval=answers.interval(level),
-        caution=blindness(details["alike"], {} if sight.reads_more_than_tokens else details["unseen"]),
+        caution=blindness(details["alike"], {} if inputs.reads_more_than_tokens else details["unseen"]),
         sizes={"n_generated_tested": len(answers.terms[1]), "n_real_tested": len(answers.terms[0])},
         settings={
             "clf": judge.name,
@@ -307,11 +309,11 @@ def dd(
             **({} if by_size is None else {"clf_for": by_size}),
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
-            **({} if sight.trained_on is None else {"trained_on": sight.trained_on.fingerprint[:8]}),
-            **({} if sight.prior is None else {"prior": label_of(sight.prior)}),
-            **({} if sight.prompts is None else {"prompts": sight.prompts.fingerprint[:8]}),
-            **({} if sight.encoder is None else fit_encoder(sight.encoder, real).settings),
-            **({"unit": sight.unit} if sight.unit == "document" else {}),
+            **({} if inputs.trained_on is None else {"trained_on": inputs.trained_on.fingerprint[:8]}),
+            **({} if inputs.prior is None else {"prior": label_of(inputs.prior)}),
+            **({} if inputs.prompts is None else {"prompts": inputs.prompts.fingerprint[:8]}),
+            **({} if inputs.encoder is None else fit_encoder(inputs.encoder, real).settings),
+            **({"unit": inputs.unit} if inputs.unit == "document" else {}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -338,11 +340,11 @@ def dd_and_fits(
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
     names = "discriminator", "effort", "fit_real", "trained_on", "prior", "prompts", "encoder", "unit"
-    sight, _ = _sight(generated, real, *(settings[name] for name in names))
+    inputs, _ = _judge_inputs(generated, real, *(settings[name] for name in names))
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         folds, repeats, threshold = settings["folds"], settings["repeats"], settings["threshold"]
-        return estimate, compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *sight)
+        return estimate, compute_once(_cross_fits, generated, real, folds, repeats, threshold, seed, *inputs)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -397,7 +399,7 @@ def _cross_fits(
     )
 
 
-def _sight(
+def _judge_inputs(
     generated: Corpus,
     real: Corpus,
     discriminator: Any,
@@ -408,7 +410,7 @@ def _sight(
     prompts: Corpus | None,
     encoder: str | Encoder | None,
     unit: str | None,
-) -> tuple[_Sight, Seen]:
+) -> tuple[_JudgeInputs, Seen]:
     """Return what the judge sees, without what it does not use, and what decided who is in its family."""
     unit = unit_of(real, unit)
     prior, _ = chosen_prior(prior, real, generated)
@@ -416,7 +418,7 @@ def _sight(
     seen = Seen(compute_once(text_kind, real, unit), prior, encoder is not None and n_texts <= MOST_VECTORS)
     judge = _judge(discriminator, effort, seen, n_texts)
     prior = prior if reads_prior(judge) else None
-    return _Sight(
+    return _JudgeInputs(
         judge,
         fit_real,
         trained_on if reads_training_text(judge) else None,

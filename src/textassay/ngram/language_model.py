@@ -130,7 +130,7 @@ def check_sample(
     if top_p is not None and not 0 < top_p <= 1:
         raise OptionError(f"{generator}: top_p must be above 0 and at most 1, got {top_p}")
     if prefix is not None and len(prefix) not in (1, n):
-        raise OptionError(f"{generator}: prefix must have 1 or {n} sentences, got {len(prefix)}")
+        raise OptionError(f"{generator}: prefix must have 1 or {n:,} sentences, got {len(prefix)}")
     refuse(generator, context=context)
 
 

@@ -297,7 +297,7 @@ class EndpointModel:
                 n_there = kept.n_of(end)
                 is_kept = n_there > 0 and kept.path is not None
                 where = ", stored on disk: the same command resumes from there" if is_kept else ""
-                raise type(error)(f"{n_there} of {end} answers are there{where}; {error}") from None
+                raise type(error)(f"{n_there:,} of {end:,} answers are there{where}; {error}") from None
         if now := ready():
             yield now
 

@@ -76,7 +76,7 @@ class ExternalCommand:
                     raise InputError(f"{self.name} printed more than {n} sentences")
                 failure = output.ended()
             except CommandTooSlowError as error:
-                raise InputError(f"{error} and printed {output.n_lines} of {n}") from None
+                raise InputError(f"{error} and printed {output.n_lines:,} of {n:,}") from None
         if failure:
             raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {failure}")
         if len(lines) < n:

@@ -7,7 +7,7 @@ from unittest import SkipTest
 
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.equivalence import Margins, exit_status
-from textassay.comparison.equivalence_document import told
+from textassay.comparison.equivalence_document import verdict_text
 from textassay.comparison.run import compare
 from textassay.corpus.corpus import Texts
 from textassay.errors import OptionError, unknown_name
@@ -23,7 +23,7 @@ class _Check:
 
     def lines(self) -> list[str]:
         """Return a line for each verdict."""
-        return [f"{one.verdict} {one.generator}: {told(one)}" for one in self.comparison.equivalence]
+        return [f"{one.verdict} {one.generator}: {verdict_text(one)}" for one in self.comparison.equivalence]
 
 
 def assert_equivalent(

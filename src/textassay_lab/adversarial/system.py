@@ -174,8 +174,8 @@ class Adversarial(TextGenerator):
         others = (corpus.lengths != self.length).nonzero()[0]
         if self.length is not None and len(others):
             raise InputError(
-                f"{source}: {len(others)} of {len(corpus)} sentences do not have {self.length} tokens, the first is "
-                f"sentence {others[0] + 1} with {corpus.lengths[others[0]]}: truncate the text, or leave length out"
+                f"{source}: {len(others):,} of {len(corpus):,} sentences do not have {self.length} tokens, the first "
+                f"is sentence {others[0] + 1} with {corpus.lengths[others[0]]}: truncate the text, or leave length out"
             )
 
     def note(self, train: "Corpus") -> str | None:

@@ -142,5 +142,5 @@ class Wgan(Adversarial):
         """Return how many texts are cut."""
         length = self.plan[1].length
         n_long = int((train.lengths > length).sum()) if self.length is None else 0
-        cut = f"{n_long} sentences have more than {length} tokens: only their beginning is learnt"
+        cut = f"{n_long:,} sentences have more than {length} tokens: only their beginning is learnt"
         return cut if n_long else None

@@ -43,7 +43,7 @@ def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.N
             raise InputError(f"{path}, line {number}: the vector of '{word}' is not finite")
         known[place] = True
     if not known.any():
-        raise InputError(f"{path} contains vectors for none of the {len(ids)} words of the vocabulary")
+        raise InputError(f"{path} contains vectors for none of the {len(ids):,} words of the vocabulary")
     rest = stream(seed, "word vectors").standard_normal((int((~known).sum()), size))
     known_vectors = vectors[known].astype(np.float64)
     vectors[~known] = known_vectors.mean(axis=0) + known_vectors.std(axis=0) * rest

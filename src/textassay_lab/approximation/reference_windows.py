@@ -103,7 +103,7 @@ def reference_windows(corpus: Corpus, *, window: int | None = None, context: int
     if n_tokens < context + window:
         minimum = f"a window of {window} tokens" + (f" with {context} of context" if context else "")
         raise TooFewSentencesError(
-            f"the text has {n_tokens} tokens, fewer than {minimum}: give more text or a smaller window"
+            f"the text has {n_tokens:,} tokens, fewer than {minimum}: give more text or a smaller window"
         )
     tokens = corpus.tokens.astype(np.int64)
     rows = np.lib.stride_tricks.sliding_window_view(tokens, context + window)[::window].copy()

@@ -41,7 +41,9 @@ class Contexts(Files):
         sentences = read_texts(self.text, column=self.column).texts
         labels = read_texts(self.labels, column=self.label_column).texts
         if len(labels) != len(sentences):
-            raise InputError(f"{self.labels} has {len(labels)} labels, but {self.text} has {len(sentences)} sentences")
+            raise InputError(
+                f"{self.labels} has {len(labels):,} labels, but {self.text} has {len(sentences):,} sentences"
+            )
         table = contexts_text(review_contexts(sentences, labels, bounds=bounds))
         if self.out is None:
             sys.stdout.write(table)

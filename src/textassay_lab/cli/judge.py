@@ -136,7 +136,7 @@ class Judge(Tokens, Running, Clustered, Output):
 
     def _texts(self) -> dict[str, Any]:
         """Return the texts of the files that are named."""
-        from textassay.cli.messages import say_notes
+        from textassay.cli.messages import print_notes
         from textassay.cli.options import read_sources
         from textassay.corpus.texts import read_texts
 
@@ -146,7 +146,7 @@ class Judge(Tokens, Running, Clustered, Output):
             files = read_sources(sources, column=self.column, group_column=None)
         else:
             files = {name: read_texts(source, column=self.column) for name, source in sources.items()}
-        say_notes(files, quiet=self.quiet)
+        print_notes(files, quiet=self.quiet)
         return dict(files)
 
 

@@ -102,6 +102,6 @@ def contexts_of(path: str, n: int) -> dict[str, list[str]]:
     n_contexts = len(next(iter(rows.values())))
     if n_contexts != n:
         raise InputError(
-            f"{path} has contexts of {n_contexts} sentences below its first line, but there are {n} sentences"
+            f"{path} has contexts of {n_contexts:,} sentences below its first line, but there are {n:,} sentences"
         )
     return {name: list(values) for name, values in rows.items()}

@@ -64,7 +64,7 @@ class Sample(Files, Computing, Clustered):
         prefixes = self._prefixes()
         n = len(prefixes) or None if self.sentences is None else self.sentences
         if n is not None and len(prefixes) not in (0, 1, n):
-            raise OptionError(f"{self.prefixes} has {len(prefixes)} lines: give 1, or as many as -n, {n}")
+            raise OptionError(f"{self.prefixes} has {len(prefixes):,} lines: give 1, or as many as -n, {n}")
         with self.on_cluster(), self.computing():
             texts = self._draw(n, prefixes)
         self._write(texts)
@@ -157,7 +157,7 @@ class Sample(Files, Computing, Clustered):
         out = self.out
         as_json = out is not None and out.suffix == ".jsonl"
         broken = 0 if as_json else sum(len(text.splitlines()) > 1 for text in texts)
-        problem = f"{broken} of {len(texts)} sentences contain line breaks, which plain text lines cannot represent"
+        problem = f"{broken:,} of {len(texts):,} sentences contain line breaks, which plain text lines cannot represent"
         if broken and out is None:
             raise InputError(f"{problem}: use --out FILE.jsonl to keep the line breaks")
         rows = [{_TEXT: text} for text in texts] if rows is None else rows
@@ -171,7 +171,7 @@ class Sample(Files, Computing, Clustered):
         if broken:
             print_line(f"warning: {problem}: all {len(texts)} are in {out} instead of {self.out}")
         elif not self.quiet:
-            print_line(f"wrote {len(texts)} sentences to {out}")
+            print_line(f"wrote {len(texts):,} sentences to {out}")
 
 
 def _encoded(opened: "TextGenerator", prefixes: Sequence[str]) -> "Corpus":

@@ -50,7 +50,7 @@ class Stress(Tokens, Running, Clustered, Output):
         remedies = dict.fromkeys(others, _REMEDY)
         check_sources(self.real, others, remedies)
 
-        from textassay.cli.messages import say_notes
+        from textassay.cli.messages import print_notes
         from textassay.cli.options import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.execution.threads import device
@@ -59,7 +59,7 @@ class Stress(Tokens, Running, Clustered, Output):
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
-        say_notes(files, quiet=self.quiet)
+        print_notes(files, quiet=self.quiet)
         with self.on_cluster(), self.work() as progress, device(self.device):
             result = call(
                 stress,

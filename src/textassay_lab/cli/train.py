@@ -114,7 +114,7 @@ class Train(Files, Computing):
             if training is None:
                 training = self.train(texts, record)
             else:
-                self.say(f"{self.out} contains this model, fully trained: nothing was changed")
+                self.print_status(f"{self.out} contains this model, fully trained: nothing was changed")
         values = {"folder": str(self.out), **training.to_dict()}
         print_result(self.document(training), values, as_json=self.json)
         return 0
@@ -230,7 +230,7 @@ class Train(Files, Computing):
             raise OutputError(f"files of {self.out} were removed during the run: run the same command again")
         for name in (CHECKPOINT, ROUNDS_CHECKPOINT):
             (self.out / name).unlink(missing_ok=True)
-        self.say(f"the model is in {self.out}, with {file_names([*files, *others])}")
+        self.print_status(f"the model is in {self.out}, with {file_names([*files, *others])}")
 
     def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
@@ -238,7 +238,7 @@ class Train(Files, Computing):
 
         return training_document(training, figures)
 
-    def say(self, line: str) -> None:
+    def print_status(self, line: str) -> None:
         """Print a line unless the command is to be quiet."""
         if not self.quiet:
             print_line(line)
@@ -255,9 +255,9 @@ class Train(Files, Computing):
 
         resumes = (self.out / CHECKPOINT).exists()
         with begun(self.out, files):
-            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
+            self.print_status(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
             with show_progress(quiet=self.quiet) as progress:
-                tell = None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs)
+                tell = None if progress is None else partial(_show_step, progress, model.recipe.max_epochs)
                 fit(texts.train, texts.valid, checkpoint=self.out / CHECKPOINT, progress=tell)
         history = model.history
         computed = {
@@ -328,7 +328,7 @@ class Sentences(Train):
             sides = self.generator.training_sides(real, valid_file)
             valid_source = sides[1].name
             if self.valid is None:
-                self.say(f"no --valid: {valid_source}, a tenth, are held out for validation")
+                self.print_status(f"no --valid: {valid_source}, a tenth, are held out for validation")
             form, all_train, all_valid = self.generator.corpora(*sides)
         if len(form.vocabulary) == len(SPECIAL_TOKENS):
             raise EmptyCorpusError(
@@ -336,7 +336,7 @@ class Sentences(Train):
             )
         all_train, all_valid, attributes = self.with_contexts(all_train, all_valid)
         first = nested_fractions(len(all_train), [self.fraction])[0]
-        source = self.real if self.fraction == 1 else f"the first {len(first)} of {len(all_train)}, {self.real}"
+        source = self.real if self.fraction == 1 else f"the first {len(first):,} of {len(all_train):,}, {self.real}"
         train, train_facts = self._fitting(all_train.take(first), source)
         valid, valid_facts = self._fitting(all_valid, valid_source)
         if len(train) < 2:
@@ -371,10 +371,12 @@ class Sentences(Train):
                 )
             corpus = corpus.take(np.flatnonzero(fits))
         if n_long:
-            self.say(f"{n_long} sentences of {source} have more than {self.max_tokens} tokens, and are left out")
+            self.print_status(
+                f"{n_long:,} sentences of {source} have more than {self.max_tokens} tokens, and are left out"
+            )
         n_blank = int((corpus.lengths == 0).sum())
         if n_blank:
-            self.say(f"warning: {n_blank} lines of {source} are blank, and count as empty sentences")
+            self.print_status(f"warning: {n_blank:,} lines of {source} are blank, and count as empty sentences")
         unknown = corpus.unk_rate if len(corpus.tokens) else 0.0
         return corpus, TrainedText(source, len(corpus), len(corpus.tokens), n_long, unknown)
 
@@ -395,7 +397,7 @@ class Sentences(Train):
 
         model = self.new_model(texts)
         with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"training {model.name} on {texts.train_facts}")
+            self.print_status(f"training {model.name} on {texts.train_facts}")
             model.fit(texts.train, texts.valid)
             nll = text_likelihood(model, texts.valid).nll_per_token.value
         return self.fitted(model, texts, {"valid_nll_per_token": nll})
@@ -410,8 +412,8 @@ class Sentences(Train):
         """Return what was fitted; warn where guessing is better."""
         n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
         if outcome["valid_nll_per_token"] > math.log(n_choices):
-            self.say(
-                f"warning: the model is worse than guessing: a uniform guess among {n_choices} tokens has a lower "
+            self.print_status(
+                f"warning: the model is worse than guessing: a uniform guess among {n_choices:,} tokens has a lower "
                 "perplexity. Train longer, or with another --learning-rate"
             )
         return Fitted(model, {**outcome, "ends": getattr(model, "draws_ends", True)}, monitor)
@@ -463,8 +465,10 @@ class Monitors(Sentences):
         n = self.monitor_sentences
         monitor = TextMonitor(valid, metrics=self.monitor, n=n, seed=self.seed, keep=self.out / MONITOR)
         if monitor.floor is None:
-            drawn = "" if monitor.n_real == n else f"{n} sentences are drawn and measured against {monitor.n_real}; "
-            self.say(
+            drawn = (
+                "" if monitor.n_real == n else f"{n:,} sentences are drawn and measured against {monitor.n_real:,}; "
+            )
+            self.print_status(
                 f"--monitor: {drawn}what real text scores is not told, which takes {2 * n} validation sentences, "
                 f"there are {len(valid)}"
             )
@@ -520,7 +524,7 @@ class Contexts(Networks):
 
         texts = super().read()
         for line in context_lines(texts.train, texts.valid, texts.attributes or {}):
-            self.say(line)
+            self.print_status(line)
         return texts
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
@@ -601,14 +605,16 @@ class Rounds(Monitors, Windows):
         resumes = (out / CHECKPOINT).exists() or (out / ROUNDS_CHECKPOINT).exists()
         monitor = self.new_monitor(texts.valid)
         with begun(out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"{'going on with' if resumes else 'training'} {self.declared.kind} on {texts.train_facts}")
+            self.print_status(
+                f"{'going on with' if resumes else 'training'} {self.declared.kind} on {texts.train_facts}"
+            )
             note = generator.note(texts.train)
             if note is not None:
-                self.say(note)
+                self.print_status(note)
             with show_progress(quiet=self.quiet) as progress:
                 model = generator.unfitted_model(texts.longest)
                 if generator.begins_with_likelihood:
-                    tell = None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs)
+                    tell = None if progress is None else partial(_show_step, progress, model.recipe.max_epochs)
                     model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
                     save_model(model, out / MLE, form=texts.form)
                 how = {"seed": self.seed, **self.more_of_rounds(texts)}
@@ -632,7 +638,7 @@ class Rounds(Monitors, Windows):
         figures = [] if monitor is None else monitor_figures(monitor, history.readings)
         rounds.finish(history)
         if history.stopped is not None:
-            self.say(f"warning: training ended before all rounds: {history.stopped}")
+            self.print_status(f"warning: training ended before all rounds: {history.stopped}")
         self.keep_model(training, model, texts.form, figures)
         return training
 
@@ -753,11 +759,13 @@ class Pairs(Train):
         form, *pairs = self.generator.training_pairs((train[0], train[1]), valid)
         if valid is None:
             valid_source = f"the last {len(pairs[1])} of the pairs"
-            self.say(f"no --valid: {valid_source}, a tenth, are held out for validation")
+            self.print_status(f"no --valid: {valid_source}, a tenth, are held out for validation")
         if self.hold_back:
             seen = set(zip(pairs[0].source.texts, pairs[0].target.texts, strict=True))
             repeated = sum(pair in seen for pair in zip(*held, strict=True))
-            self.say(f"{self.hold_back} of {len(both[0])} pairs are held back; {repeated} equal one that is not")
+            self.print_status(
+                f"{self.hold_back:,} of {len(both[0]):,} pairs are held back; {repeated:,} equal one that is not"
+            )
         facts = [_facts(pairs[0], f"{self.source}, {self.real}"), _facts(pairs[1], valid_source)]
         return TrainingTexts(form, pairs[0], pairs[1], facts[0], facts[1], held=held)
 
@@ -838,7 +846,7 @@ def _parsed(setting: Field, value: Any) -> Any:
     return value
 
 
-def _tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
+def _show_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
     """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
     from textassay.cli.messages import duration
 

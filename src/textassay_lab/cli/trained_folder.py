@@ -46,7 +46,7 @@ def finished(
     if not isinstance(before, dict):
         raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    if changed and _goes_on(out):
+    if changed and _can_resume(out):
         changes = ", ".join(
             _change(*each)
             for name in changed
@@ -82,7 +82,7 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except TextassayError:
-        if not _goes_on(out):
+        if not _can_resume(out):
             write_files(out, before)
             for path in paths:
                 if path.name not in before:
@@ -93,7 +93,7 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-def _goes_on(out: Path) -> bool:
+def _can_resume(out: Path) -> bool:
     """Return whether there is anything to go on from, or a model."""
     return holds_model(out) or any((out / name).exists() for name in (CHECKPOINT, ROUNDS_CHECKPOINT))
 

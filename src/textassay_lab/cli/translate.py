@@ -127,7 +127,7 @@ class Translate(Files, Computing):
         if references is not None and len(references) != len(sources):
             raise InputError(
                 f"line k of {self.real} must translate line k of {self.source}, but they have {len(references)} and "
-                f"{len(sources)} lines"
+                f"{len(sources):,} lines"
             )
         return sources[: self.sentences], None if references is None else references[: self.sentences]
 
@@ -150,7 +150,7 @@ class Translate(Files, Computing):
                 prefix = forced_prefixes(mode, opened.form.corpus(references), seed=self.seed)
             each = translate(model, source, width=self.beam, power=self.length_power, prefix=prefix)
             if each.n_cut:
-                print_line(f"warning: {each.n_cut} of {len(sources)} translations reached the maximum length")
+                print_line(f"warning: {each.n_cut:,} of {len(sources):,} translations reached the maximum length")
             translated[mode] = each, prefix
         return translated
 

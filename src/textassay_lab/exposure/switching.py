@@ -76,7 +76,9 @@ def switch_prefixes(
         if prefix.shape[1] == length:
             rows = continue_prefixes(model, prefix, n_tokens, seed=seed_for(f"continued {name}"), ends=ends)
         texts, prefix_texts = _texts(model, text, rows), _texts(model, text, rows[:, :length])
-        samples += [SwitchedSample(name, *_parted(one, part)) for one, part in zip(texts, prefix_texts, strict=True)]
+        samples += [
+            SwitchedSample(name, *_split_at_prefix(one, part)) for one, part in zip(texts, prefix_texts, strict=True)
+        ]
     return tuple(samples)
 
 
@@ -92,7 +94,7 @@ def _texts(model: LanguageModel, text: Corpus, rows: IntArray) -> list[str]:
     return list(decode(np.concatenate(kept).astype(np.int32), offsets))
 
 
-def _parted(whole: str, prefix: str) -> tuple[str, str]:
+def _split_at_prefix(whole: str, prefix: str) -> tuple[str, str]:
     """Split a text after its prefix; a character whose bytes both parts share goes to the second."""
     pairs = enumerate(zip(whole, prefix, strict=False))
     length = next((place for place, (a, b) in pairs if a != b), min(len(whole), len(prefix)))

@@ -109,7 +109,7 @@ def translation_eb_c(
     own_translations = model.translations(pairs.source, width=width) if translations is None else translations
     if len(own_translations) != len(pairs):
         raise InputError(
-            f"each source needs one translation, got {len(pairs)} sources and {len(own_translations)} translations"
+            f"each source needs one translation, got {len(pairs):,} sources and {len(own_translations):,} translations"
         )
     if own_translations.vocabulary is not pairs.target.vocabulary:
         own_translations = own_translations.with_vocabulary(pairs.target.vocabulary)
@@ -118,7 +118,7 @@ def translation_eb_c(
     for length, count in zip(lengths, counts, strict=True):
         if count < _FEWEST:
             raise TooFewSentencesError(
-                f"{count} of {len(pairs)} pairs have at least {length} tokens in reference and translation, "
+                f"{count:,} of {len(pairs):,} pairs have at least {length} tokens in reference and translation, "
                 f"{_FEWEST} are needed: ask for shorter prefixes"
             )
     own_pairs = ParallelText(pairs.source, own_translations)
@@ -142,7 +142,7 @@ def _check(
         if vocabulary is not model.vocabulary and vocabulary.tokens != model.vocabulary.tokens:
             raise OptionError(
                 f"{model.name} and {name} have different vocabularies, of {len(model.vocabulary)} and "
-                f"{len(vocabulary)} tokens: train the oracle with 'train translation --like'"
+                f"{len(vocabulary):,} tokens: train the oracle with 'train translation --like'"
             )
 
 

@@ -68,7 +68,7 @@ def review_contexts(
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     if len(texts) != len(sentiment):
-        raise InputError(f"there are {len(texts)} texts, but {len(sentiment)} labels of sentiment")
+        raise InputError(f"there are {len(texts):,} texts, but {len(sentiment):,} labels of sentiment")
     lengths = [f"to {bound}" for bound in bounds] + ["longer"]
 
     def content(words: Sequence[str]) -> Iterator[str]:
@@ -114,7 +114,7 @@ def with_contexts(corpus: Corpus, contexts: Contexts, attributes: Attributes) ->
         if name not in contexts:
             raise InputError(f"the contexts lack '{name}': they have {', '.join(contexts)}")
         if len(contexts[name]) != len(corpus):
-            raise InputError(f"there are {len(corpus)} texts, but contexts of {len(contexts[name])}")
+            raise InputError(f"there are {len(corpus):,} texts, but contexts of {len(contexts[name]):,}")
         places = {category: place for place, category in enumerate(categories)}
         columns[COLUMN + name] = np.array([places.get(value, 0) for value in contexts[name]], dtype=np.float64)
     return replace(corpus, columns=columns)

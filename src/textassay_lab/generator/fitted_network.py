@@ -20,8 +20,8 @@ from torch import Tensor
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError, check_range
 from textassay.ngram.language_model import not_fitted
-from textassay_lab.generator.lessons import Lessons
 from textassay_lab.generator.module import Network, begun, shaped
+from textassay_lab.generator.objective import TrainingObjective
 from textassay_lab.training import loop
 from textassay_lab.training.backend import require_neural, threads, training_device
 from textassay_lab.training.history import History, Step
@@ -147,7 +147,7 @@ class FittedNetwork(ABC):
 
         `arrays`: the weights, or views without memory of the same shapes and types.
         """
-        fit = f"the weights do not fit the settings and a vocabulary of {n_types} tokens"
+        fit = f"the weights do not fit the settings and a vocabulary of {n_types:,} tokens"
         try:
             expected = self.shapes(n_types, self.longest_in({name: array.shape for name, array in arrays.items()}))
         except KeyError as missing:
@@ -228,7 +228,7 @@ class TrainedNetwork(FittedNetwork):
     def _train(
         self,
         weights: Mapping[str, Tensor],
-        lessons: Lessons,
+        objective: TrainingObjective,
         score: Callable[[], float] | None,
         *,
         texts: Mapping[str, str | None],
@@ -243,19 +243,19 @@ class TrainedNetwork(FittedNetwork):
         with threads():
             self.history = loop.train(
                 weights,
-                batches=lessons.batches,
-                loss=lessons.loss,
+                batches=objective.batches,
+                loss=objective.loss,
                 score=score,
                 recipe=self.recipe,
                 seed=seed,
-                size=lessons.size,
+                size=objective.size,
                 checkpoint=checkpoint,
                 checkpoint_seconds=checkpoint_seconds,
                 config={"kind": self.kind, **self.settings, **texts},
                 monitors=monitors,
                 monitor_steps=monitor_steps,
                 progress=progress,
-                carried=lessons.carried,
+                carried=objective.carried,
             )
             n_threads = torch.get_num_threads()
         device = next(iter(weights.values())).device

@@ -37,8 +37,8 @@ from textassay.ngram.language_model import (
 )
 from textassay.seeding import stream
 from textassay_lab.generator.fitted_network import TrainedNetwork
-from textassay_lab.generator.lessons import Lessons, sentence_lessons
 from textassay_lab.generator.module import SentenceNetwork
+from textassay_lab.generator.objective import TrainingObjective, sentence_objective
 from textassay_lab.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay_lab.generator.scoring import next_scores, token_scores
 from textassay_lab.training.history import Step
@@ -122,7 +122,7 @@ class NetworkLanguageModel(TrainedNetwork):
 
             training = self._train(
                 dict(module.named_parameters()),
-                self.lessons(train, module, seed=seed("order")),
+                self.objective(train, module, seed=seed("order")),
                 None if valid is None else score,
                 texts=self._fingerprints(train, valid),
                 seed=seed("training"),
@@ -139,10 +139,10 @@ class NetworkLanguageModel(TrainedNetwork):
         }
         return self
 
-    def lessons(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> Lessons:
+    def objective(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> TrainingObjective:
         """Return the training batches, here of independent sentences."""
         self._check_lengths(train.lengths)
-        return sentence_lessons(module, train, batch_size=self.batch_size, seed=seed, first=self._first(train))
+        return sentence_objective(module, train, batch_size=self.batch_size, seed=seed, first=self._first(train))
 
     @contextmanager
     def _memory_explained(self) -> Iterator[None]:

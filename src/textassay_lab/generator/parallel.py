@@ -73,7 +73,7 @@ def held_out_pairs(n_pairs: int, n: int, *, seed: int) -> tuple[IntArray, IntArr
     if n < 0:
         raise OptionError(f"pairs to hold out must be at least 0, got {n}")
     if n_pairs - n < 2:
-        raise TooFewSentencesError(f"of {n_pairs} pairs, {n} cannot be held out: at least 2 must be left to train on")
+        raise TooFewSentencesError(f"of {n_pairs:,} pairs, {n} cannot be held out: at least 2 must be left to train on")
     order = stream(seed, "pairs", "held back").permutation(n_pairs)
     return np.sort(order[n:]), np.sort(order[:n])
 

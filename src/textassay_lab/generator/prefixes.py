@@ -56,7 +56,7 @@ def chosen_sentences(
     n = len(usable) if n is None else n
     if n < 1 or n > len(usable):
         raise TooFewSentencesError(
-            f"{len(usable)} of {len(text)} sentences have at least {length} tokens, {max(n, 1)} are needed: use "
+            f"{len(usable):,} of {len(text):,} sentences have at least {length} tokens, {max(n, 1)} are needed: use "
             "fewer or shorter prefixes"
         )
     return np.asarray(stream(seed, "prefixes", "data").permutation(usable)[:n], dtype=np.int64)
@@ -130,7 +130,7 @@ def blocks(text: Corpus, length: int, *, step: int | None = None) -> Corpus:
         or [np.empty(0, dtype=np.int64)]
     )
     if len(starts) == 0:
-        raise TooFewSentencesError(f"the text has {len(text.tokens)} tokens: no block of {length}")
+        raise TooFewSentencesError(f"the text has {len(text.tokens):,} tokens: no block of {length}")
     tokens = text.tokens[starts[:, None] + np.arange(length)]
     groups = None if text.groups is None else of_token[starts]
     if step < length:

@@ -34,7 +34,7 @@ from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
 from textassay.prior.model_folder import load_config, load_network, load_tokenizer, one_line, pretrained_folder
 from textassay.seeding import stream
-from textassay_lab.generator.lessons import padded
+from textassay_lab.generator.objective import padded
 from textassay_lab.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.training.backend import require_neural, single_threaded, training_device

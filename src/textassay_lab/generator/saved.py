@@ -158,7 +158,7 @@ def load_generator(folder: Path) -> SavedGenerator:
             raise InputError("the vocabulary is not the one the model was trained with")
         model = cast(Saveable, remake_generator(document["kind"], document["settings"]))
         _check_training(document["training"])
-        model.check_arrays(_stand_ins(folder / _ARRAYS), len(form.vocabulary))  # before the values are read
+        model.check_arrays(_array_shapes(folder / _ARRAYS), len(form.vocabulary))  # before the values are read
         arrays = load(_content(folder, document))
         _check_finite(arrays)
         model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
@@ -191,7 +191,7 @@ class _FileError(InputError):
     """A file cannot be read at all; the message names it."""
 
 
-def _stand_ins(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _array_shapes(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Return views without memory that have the names, shapes and types of the arrays in a file."""
     from safetensors import SafetensorError, safe_open
 

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD
-from textassay_lab.generator.lessons import Lessons, mean_loss, padded
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.module import SentenceNetwork
+from textassay_lab.generator.objective import TrainingObjective, mean_loss, padded
 from textassay_lab.generator.scheduled_sampling import ScheduledSamplingSettings
 
 
@@ -40,9 +40,9 @@ class ScheduledSamplingModel(ScheduledSamplingSettings, LstmModel):
         greedy = ", greedy" if self.greedy else ""
         return f"{self.kind}({super().name.removeprefix('lstm(')[:-1]}, mixing={self.sampling_schedule}{greedy})"
 
-    def lessons(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> Lessons:
+    def objective(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> TrainingObjective:
         """Return the batches of an LSTM, each with its step, from 0, which decides how many inputs are drawn."""
-        plain = super().lessons(train, module, seed=seed)
+        plain = super().objective(train, module, seed=seed)
 
         def numbered(epoch: int) -> list[tuple[int, Any]]:
             batches = plain.batches(epoch)

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from textassay.corpus.encoding import EOS, PAD
 from textassay.execution.threads import parallel_map
-from textassay_lab.generator.lessons import padded
 from textassay_lab.generator.module import SentenceNetwork
+from textassay_lab.generator.objective import padded
 from textassay_lab.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]

@@ -28,9 +28,9 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay.seeding import stream
-from textassay_lab.generator.lessons import Lessons
 from textassay_lab.generator.module import SentenceNetwork, State, dropped, linear_cross_entropy
 from textassay_lab.generator.network import NetworkLanguageModel
+from textassay_lab.generator.objective import TrainingObjective
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.generator.transformer_xl import TransformerXlSettings
 from textassay_lab.training.backend import threads
@@ -397,10 +397,10 @@ class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
                 scores[part.start : part.stop] = log_probs_of(logits, wanted).cpu().numpy()
         return scores
 
-    def lessons(self, train: Corpus, module: Any, *, seed: int) -> Lessons:
+    def objective(self, train: Corpus, module: Any, *, seed: int) -> TrainingObjective:
         """Return segments of `batch_size` streams of the text, in order; the memory is carried between them."""
         if self.memory == 0:
-            return super().lessons(train, module, seed=seed)
+            return super().objective(train, module, seed=seed)
         inputs, targets = streams(train.tokens, train.offsets, self.batch_size)
         kept = {
             f"memory {layer}": module.embedding.weight.new_zeros(len(inputs), self.memory, self.width)
@@ -430,7 +430,7 @@ class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
                 epoch=epoch,
             )
 
-        return Lessons(
+        return TrainingObjective(
             batches=batches,
             loss=loss,
             size=lambda part: int((targets[:, part.start : part.stop] != PAD).sum()),

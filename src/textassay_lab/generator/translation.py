@@ -195,7 +195,7 @@ def checked_pairs(sources: "TextFile", translations: "TextFile") -> "Sides":
     names = f"{sources.name} and {translations.name}"
     if len(sources) != len(translations):
         raise InputError(
-            f"text k of {names} must say the same, but they have {len(sources)} and {len(translations)} texts"
+            f"text k of {names} must say the same, but they have {len(sources):,} and {len(translations):,} texts"
         )
     if sources.texts == translations.texts:
         raise InputError(f"{names} contain the same texts: one must be in the other language")

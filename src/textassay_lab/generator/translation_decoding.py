@@ -28,7 +28,7 @@ from textassay.errors import InputError, OptionError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import drawn_corpus
 from textassay.seeding import stream, uniforms
-from textassay_lab.generator.lessons import padded
+from textassay_lab.generator.objective import padded
 from textassay_lab.generator.sampling import Choice
 from textassay_lab.training.backend import single_threaded
 

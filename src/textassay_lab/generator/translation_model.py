@@ -24,8 +24,8 @@ from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, check_temperature, check_train, sentence_sums, tokens_in
 from textassay.seeding import stream
 from textassay_lab.generator.fitted_network import TrainedNetwork
-from textassay_lab.generator.lessons import Lessons, padded
 from textassay_lab.generator.module import Network, dropped, linear_cross_entropy
+from textassay_lab.generator.objective import TrainingObjective, padded
 from textassay_lab.generator.parallel import ParallelText
 from textassay_lab.generator.sampling import Choice
 from textassay_lab.generator.scoring import log_probs_of
@@ -321,7 +321,7 @@ class TranslationModel(TranslationSettings, TrainedNetwork):
         with self.in_training(began, text.vocabulary, text.tokenizer) as module:
             training = self._train(
                 dict(module.named_parameters()),
-                self.lessons(train, module, seed=seed("order")),
+                self.objective(train, module, seed=seed("order")),
                 None if valid is None else lambda: float(pair_scores(module, valid).mean()),
                 texts={"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint},
                 seed=seed("training"),
@@ -333,9 +333,9 @@ class TranslationModel(TranslationSettings, TrainedNetwork):
         self.record = {"train": _record(train), "valid": None if valid is None else _record(valid), **training}
         return self
 
-    def lessons(self, train: ParallelText, module: TranslationNetwork, *, seed: int) -> Lessons:
+    def objective(self, train: ParallelText, module: TranslationNetwork, *, seed: int) -> TrainingObjective:
         """Return the training batches, pairs of similar length together."""
-        return Lessons(
+        return TrainingObjective(
             batches=lambda epoch: token_batches(train, self.batch_tokens, seed, epoch),
             loss=lambda rows, rng: pair_loss(module, pair_batch(train, rows), rng),
             size=lambda rows: int(train.target.lengths[rows].sum()) + len(rows),

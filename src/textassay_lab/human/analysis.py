@@ -324,7 +324,7 @@ def _warnings(
     if judgements.scale == "real-or-fake":
         n_unequal = int(((counts > 0) & (counts != votes)).sum())
         if n_unequal:
-            messages.append(f"Fleiss' kappa leaves out {n_unequal} texts that do not have exactly {votes} judgements")
+            messages.append(f"Fleiss' kappa leaves out {n_unequal:,} texts that do not have exactly {votes} judgements")
     return messages
 
 
@@ -365,7 +365,7 @@ def _tie_warning(
     ]
     n_texts = by_majority.n_items + (by_majority.n_ties or 0) * (ties == "drop")
     return (
-        f"{by_majority.n_ties} of {n_texts} texts are tied in H2, because they have an even number of judgements "
+        f"{by_majority.n_ties:,} of {n_texts:,} texts are tied in H2, because they have an even number of judgements "
         f"({', '.join(map(str, numbers))}): {'; '.join(rates)}. An odd number of judges per text avoids ties"
     )
 

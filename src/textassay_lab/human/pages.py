@@ -151,7 +151,7 @@ def build_study(
     n_real_blank = n_real_texts - len(real)
     if len(real) < n_real:
         raise TooFewSentencesError(
-            f"{n_pages} pages need {n_real} real texts, got {len(real)}{_besides(n_real_blank)}: give "
+            f"{n_pages} pages need {n_real:,} real texts, got {len(real):,}{_besides(n_real_blank)}: give "
             f"{n_real - len(real)} more, or fewer generated ones (per_generator)"
         )
     real_drawn = stream(seed, "study", "real").permutation(len(real))[:n_real].reshape(n_pages, real_per_page)

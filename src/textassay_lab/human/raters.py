@@ -209,10 +209,10 @@ def _one_answer_reasons(
         answer = f"{values[0]:g}" if not is_vote else "real" if values[0] else "fake"
         # Where all texts are generated, "fake" is right for all of them.
         if len(rows) >= _MIN_TEXTS and (not is_vote or 0 < n_real < len(rows)):
-            which = f", {n_real} of them real" if is_vote else ""
-            reasons.append((number, f"answered {answer} to all {len(rows)} texts{which}"))
+            which = f", {n_real:,} of them real" if is_vote else ""
+            reasons.append((number, f"answered {answer} to all {len(rows):,} texts{which}"))
         elif chances is not None and chances[place] < 1 - level:
-            words = f"answered {answer} to all {len(rows)} texts, on which others disagree (p = {chances[place]:.2g})"
+            words = f"answered {answer} to all {len(rows):,} texts, on which others disagree (p = {chances[place]:.2g})"
             reasons.append((number, words))
     return reasons
 
@@ -309,8 +309,8 @@ def _twin_reasons(
             chance, _, n_shared, n_mistaken = min(close)
             names = ", ".join(judgements.raters[other] for _, other, _, _ in close[:_MAX_NAMES])
             more = f" and {len(close) - _MAX_NAMES} more" if len(close) > _MAX_NAMES else ""
-            words = f"same answers as {names}{more} to all {n_shared} texts that both judged"
-            reasons.append((number, f"{words}, {n_mistaken} of them mistaken (p = {chance:.2g})"))
+            words = f"same answers as {names}{more} to all {n_shared:,} texts that both judged"
+            reasons.append((number, f"{words}, {n_mistaken:,} of them mistaken (p = {chance:.2g})"))
     return reasons
 
 

@@ -51,7 +51,7 @@ class Reasons:
         words = _words(comment)
         return tuple(name for name, pattern in self._patterns if pattern.search(words))
 
-    def says_nothing(self, comment: str) -> bool:
+    def gives_no_reason(self, comment: str) -> bool:
         """Return whether a comment is empty or to be ignored."""
         return not _words(comment).strip(" .") or comment.strip().lower().rstrip(".!") in self.ignored
 
@@ -74,7 +74,7 @@ def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -
     n_comments = n_empty = 0
     uncoded = []
     for comment in comments:
-        if reasons.says_nothing(comment.text):
+        if reasons.gives_no_reason(comment.text):
             n_empty += 1
             continue
         n_comments += 1

@@ -129,7 +129,7 @@ def _broken_rule(
         return "unknown item", f"page {page.id} has no item {foreign[0]}"
     missing = [name for name in items if name not in submission.answers]
     if missing:
-        return "missing item", f"{len(missing)} of {len(items)} items have no answer, first {missing[0]}"
+        return "missing item", f"{len(missing):,} of {len(items):,} items have no answer, first {missing[0]}"
     wrong = [name for name, item in items.items() if submission.answers[name] not in item.labels]
     if wrong:
         return "unknown label", f"item {wrong[0]} has the answer {submission.answers[wrong[0]]!r}"

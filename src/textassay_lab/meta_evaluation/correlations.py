@@ -63,7 +63,7 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, kind: CorrelationKind = "ken
         raise InputError("a correlation needs finite numbers, got NaN or infinity")
     n = len(first)
     if n < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        reason = f"there are {n} items" if n < 2 else "one side is constant"
+        reason = f"there are {n:,} items" if n < 2 else "one side is constant"
         warnings.warn(f"the {kind} correlation is undefined: {reason}", RuntimeWarning, stacklevel=2)
         return Correlation(math.nan, math.nan, n, kind, "exact")
     if kind == "pearson":

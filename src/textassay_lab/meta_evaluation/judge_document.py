@@ -194,7 +194,7 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
         (Column("p alone", hidden=True, note="of chance, not corrected"), lambda name: tau(name).p, p_cell),
     ], title=f"Agreement with {verdict.gold} over {len(judging.generators)} generators",
     notes=(
-        f"{one.n_pairs} pairs, {one.n_separated} of them separated by {verdict.gold}. Marked: may be the best, and "
+        f"{one.n_pairs:,} pairs, {one.n_separated:,} of them separated by {verdict.gold}. Marked: may be the best, and "
         "not by chance.",
         f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts, or over "
         "other texts of these generators alone. p: of chance, adjusted over all metrics (Holm); rho, r: Spearman, "

@@ -109,10 +109,10 @@ def model_discrepancy(
         AsDrawn(model, vocabulary, temperature=temperature, max_length=limit)
         for model, vocabulary, temperature in zip((p, q), vocabularies, temperatures, strict=True)
     )
-    return _as_drawn_discrepancy(first, second, n=n, max_length=limit, level=level, seed=seed)
+    return _sampled_discrepancy(first, second, n=n, max_length=limit, level=level, seed=seed)
 
 
-def _as_drawn_discrepancy(
+def _sampled_discrepancy(
     p: ScoredGenerator, q: ScoredGenerator, *, n: int, max_length: int | None, level: float = 0.95, seed: int = 0
 ) -> ModelDiscrepancy:
     """Return the discrepancy of two generators whose probabilities are those they sample with."""

@@ -63,7 +63,7 @@ def table_figure(
         own_scales=own_scales,
     )  # fmt: skip
     told = (
-        f"{head}: {'; '.join(_told(row, known[row]) for row in names if row in known)}"
+        f"{head}: {'; '.join(_cell_label(row, known[row]) for row in names if row in known)}"
         for head, known in columns.items()
     )
     return Figure(name, plot, f"{title}.", f"{title}. {'. '.join(told)}.")
@@ -75,7 +75,7 @@ def _marks(cell: Cell, panel: int, *, hollow: bool) -> list[Mark]:
     return [mark for mark in (published, ours) if mark.value is not None]
 
 
-def _told(row: str, cell: Cell) -> str:
+def _cell_label(row: str, cell: Cell) -> str:
     ours = [] if cell.ours is None else [number(cell.ours, 3)]
     published = [] if cell.published is None else [f"published {number(cell.published, 3)}"]
     return f"{row} {', '.join(ours + published)}"

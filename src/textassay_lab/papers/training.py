@@ -96,7 +96,7 @@ def fitted(work: Work, model: Any, train: Any, valid: Any, form: TextForm) -> di
     checkpoint = work.folder / _CHECKPOINT
     # the weights depend on the number of threads
     with workers(1), single_threaded():
-        model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: _tell_step(work, step))
+        model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: _show_step(work, step))
     save_model(model, work.folder / MODEL, form=form)
     checkpoint.unlink(missing_ok=True)
     return {"model": model.name, "n_parameters": int(getattr(model, "n_parameters", 0))}
@@ -177,7 +177,7 @@ def sampling(
     return Stage(stage_kind, name, settings, run, (trained,))
 
 
-def _tell_step(work: Work, step: Step) -> None:
+def _show_step(work: Work, step: Step) -> None:
     """Report the progress of a training."""
     left = "" if not math.isfinite(step.seconds_left) else f", at most {step.seconds_left:.0f} s left"
     work.tell(f"epoch {step.epoch}, step {step.step} of {step.n_steps}{left}")

@@ -10,8 +10,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.lessons import padded
 from textassay_lab.generator.lstm_model import LstmModel
+from textassay_lab.generator.objective import padded
 from textassay_lab.generator.scheduled_sampling import SamplingSchedule
 from textassay_lab.generator.scheduled_sampling_model import ScheduledSamplingModel, mixed
 from textassay_lab.training.recipe import Recipe
@@ -137,9 +137,9 @@ def test_no_gradient_goes_through_the_draw(greedy: bool) -> None:
     began = model.begun(len(CORPUS.vocabulary), 6, torch.Generator().manual_seed(0))
     with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as network:
         weights = list(network.parameters())
-        lessons = model.lessons(CORPUS, network, seed=0)
-        batch = lessons.batches(0)[2]
-        loss = lessons.loss(batch, torch.Generator().manual_seed(5))
+        objective = model.objective(CORPUS, network, seed=0)
+        batch = objective.batches(0)[2]
+        loss = objective.loss(batch, torch.Generator().manual_seed(5))
         gradients = torch.autograd.grad(loss, weights)
         inputs, targets = (torch.from_numpy(part) for part in padded(CORPUS.tokens, CORPUS.offsets, batch[1]))
         rng = torch.Generator().manual_seed(5)

@@ -92,7 +92,7 @@ def test_gaps_end_with_the_sentence_and_words_are_whole(tmp_path: Path) -> None:
     assert reasons.code("no one two three four five sense") == ()
     assert reasons.code("an ad, really") == ("a",)
     assert reasons.code("bad") == reasons.code("add") == ()
-    assert reasons.says_nothing("X.")
+    assert reasons.gives_no_reason("X.")
     assert reasons.groups[0].title == "a"
 
 

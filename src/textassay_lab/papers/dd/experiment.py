@@ -252,7 +252,7 @@ def split_text(
     corpora = {name: form.corpus(sentences) for name, sentences in texts.items()}
     longest = int(corpora["train"].lengths.max())
     if longest == 0:
-        raise EmptyCorpusError(f"the training text has no token in its {n_train} sentences")
+        raise EmptyCorpusError(f"the training text has no token in its {n_train:,} sentences")
     written = {name: as_written(corpus, form, longest) for name, corpus in corpora.items()}
     parts = {name: Part(corpus) for name, corpus in written.items()}
     return Texts(

@@ -222,7 +222,7 @@ class DdStudy(Study):
     def _notes(self) -> Iterator[str]:
         text = self.text
         if text.n_cut:
-            yield f"{text.n_cut} sentences were cut after {text.longest} tokens, the longest of the training text."
+            yield f"{text.n_cut:,} sentences were cut after {text.longest} tokens, the longest of the training text."
         if self.texts.unseen is None:
             yield "There is no real text that no generator saw, beyond validation and test text, at this scale."
         yield from (note for note in self.warning_notes() if _CUT not in note)

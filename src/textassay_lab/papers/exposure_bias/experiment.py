@@ -327,7 +327,7 @@ def _reviews(folder: Path, scale: Scale, seed: int) -> FreeText:
     length = scale.sentence_length["yelp"]
     beginnings = [" ".join(words[:length]) for words in map(str.split, lines) if len(words) >= length]
     if len(beginnings) < 4:
-        raise TooFewSentencesError(f"{folder}: {len(beginnings)} sentences have {length} tokens, 4 are needed")
+        raise TooFewSentencesError(f"{folder}: {len(beginnings):,} sentences have {length} tokens, 4 are needed")
     seen, unseen = unseen_halves(Corpus.from_texts(beginnings), seed=seed)
     first, last = split_last(len(seen), math.ceil(len(seen) / _VALIDATE))
     form = TextForm.learn(seen.take(first).texts, min_count=scale.min_count["yelp"])
@@ -340,7 +340,7 @@ def _pairs(folder: Path, scale: Scale, seed: int) -> PairTexts:
     read = {part: [_lines(folder / f"{part}.{side}")[:most] for side in ("de", "en")] for part in _PARTS}
     for part, (source, target) in read.items():
         if len(source) != len(target):
-            raise InputError(f"{folder / part}: .de has {len(source)} lines, .en {len(target)}: they must be pairs")
+            raise InputError(f"{folder / part}: .de has {len(source):,} lines, .en {len(target):,}: they must be pairs")
     kept, out = held_out_pairs(len(read["train"][0]), scale.n_held_back, seed=seed)
     sides = [[side[number] for number in kept] for side in read["train"]]
     form = learn_joint_form(*sides, size=scale.byte_pairs)
@@ -785,7 +785,7 @@ class _Translation:
             if len(enough) < len(lengths):
                 left_out = join_words([str(length) for length in lengths if length not in enough])
                 warnings.warn(
-                    f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and "
+                    f"of {len(pairs):,} pairs, fewer than {_FEWEST} have so many tokens in both reference and "
                     f"translation: {left_out}; left out",
                     stacklevel=2,
                 )

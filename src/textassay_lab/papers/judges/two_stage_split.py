@@ -60,7 +60,7 @@ def two_stage_split(
     if total > len(test):
         raise TooFewSentencesError(
             f"balanced sets need as many real texts as generated ones: {total} are generated, G-test has {len(test)} "
-            f"of {n_real} real texts"
+            f"of {n_real:,} real texts"
         )
     parts = {
         name: random_split(n, stream(seed, "two stage split", "generated", name), discriminator_shares)

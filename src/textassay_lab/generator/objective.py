@@ -55,7 +55,7 @@ def epoch_batches(lengths: IntArray, batch_size: int, seed: int, epoch: int) -> 
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingObjective:
     """The arguments of `textassay_lab.training.loop.train` that depend on the network and its training text."""
 
     batches: Callable[[int], Sequence[Any]]  # from the number of the epoch, from 0, to its batches
@@ -67,14 +67,14 @@ class Lessons:
     carried: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-def sentence_lessons(
+def sentence_objective(
     network: SentenceNetwork,
     train: Corpus,
     *,
     batch_size: int,
     seed: int,
     first: IntArray | None = None,
-) -> Lessons:
+) -> TrainingObjective:
     """Return batches of `batch_size` independent sentences, shuffled by `seed`.
 
     `first`: input in place of ``<sos>`` of each sentence, shape (N,).
@@ -84,7 +84,7 @@ def sentence_lessons(
         inputs, targets = padded(train.tokens, train.offsets, rows, first)
         return mean_loss(network, inputs, targets, rng)
 
-    return Lessons(
+    return TrainingObjective(
         batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
         loss=loss,
         size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
