@@ -63,7 +63,7 @@ def test_a_model_that_stays_and_then_changes(server: Endpoint, run: Run) -> None
     again = run("audit", "check", "a", "--out", "page")
     assert (again.status, len(server.bodies)) == (1, found["requests"])
     assert "Changed since look" in again.stdout
-    assert "start a new audit to go on" in again.stdout
+    assert "Start a new audit to go on" in again.stdout
     assert len(again.stdout.splitlines()) <= 26
     assert "well , " in Path("page/audit.html").read_text(encoding="utf-8")
     assert KEY not in "".join(path.read_text() for path in Path("a").rglob("*") if path.is_file())
@@ -126,7 +126,7 @@ def test_log_probabilities_of_the_first_token(server: Endpoint, run: Run) -> Non
         document["choices"][0] |= {"message": {"content": "yes"}, "logprobs": {"content": [{"top_logprobs": rows}]}}
         return document
 
-    assert "gives no log-probabilities" in run(*start(server, "--log-probs")).stderr
+    assert "returns no token log-probabilities" in run(*start(server, "--log-probs")).stderr
     server.change = told
     model = f"openai:{MODEL}@{server.url}?temperature=0"
     named = ("--model", model, "--prompts", "prompts.txt", "--samples", 3, "--out", "b", "--log-probs")
@@ -151,7 +151,7 @@ def test_audits_of_texts(folder: Path, run: Run, refused: Refused) -> None:
     assert run("audit", "start", "--texts", "reference.jsonl", "--out", "a").status == 0
     assert run("audit", "check", "a").status == 3  # nothing was looked at
     assert run("audit", "check", "a", "--texts", "same.jsonl").status == 0
-    assert "looked at before" in refused("audit", "check", "a", "--texts", "same.jsonl")
+    assert "tested before" in refused("audit", "check", "a", "--texts", "same.jsonl")
     assert run("audit", "check", "a", "--texts", "other.jsonl").status == 1
     write("strange.jsonl", lambda k, i: f"{i}", 1)
     Path("strange.jsonl").write_text('{"prompt": "q", "text": "t"}\n')
@@ -169,7 +169,7 @@ def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> 
     assert "give --model and --prompts" in refused("audit", "start", "--out", "a")
     assert "--model needs --prompts" in refused("audit", "start", "--out", "a", "--model", f"openai:m@{server.url}")
     assert "must be an endpoint" in refused("audit", "start", "--out", "a", "--model", "m", "--prompts", "prompts.txt")
-    assert "the reference takes 72 requests" in refused(*start(server, "--budget", 50))
+    assert "the reference needs 72 requests" in refused(*start(server, "--budget", 50))
     assert not server.bodies
     with Path("prompts.txt").open("a", encoding="utf-8") as file:
         file.write("prompt 1\n\n")

@@ -202,7 +202,7 @@ def test_training_text_as_real_text(refused: Refused) -> None:
 
 
 def test_heldout_text_as_real_text(refused: Refused) -> None:
-    assert "another draw" in refused("compare", "--real", "real.txt", "--real-heldout", "real.txt", "lstm.txt")
+    assert "give other real text" in refused("compare", "--real", "real.txt", "--real-heldout", "real.txt", "lstm.txt")
 
 
 def test_standard_input_twice(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:

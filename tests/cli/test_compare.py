@@ -48,7 +48,7 @@ def test_of_few_texts_the_first_screen_says_that_dd_is_missing_and_why(run: Run,
     assert screen.startswith(
         "dd has no value: it needs at least 50 texts a side, the generated corpus has 30. Give at "
     )
-    assert "Until then, the answer uses bleu(order=2) answers here" in screen
+    assert "Until then, the answer uses bleu(order=2)" in screen
 
 
 @pytest.mark.usefixtures("folder")

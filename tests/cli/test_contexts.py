@@ -141,9 +141,9 @@ def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused
     costs += [texts[name]["nll_per_token"]["value"] for name in ("some.txt", "reviews.txt")]
     assert costs[1] > costs[0] + 0.5, "the wrong mood costs nothing"
     assert costs[2] == pytest.approx(costs[0], abs=0.2)
-    assert "needs a context for every sentence: give with --contexts a table of mood, place" in refused(*scored)
+    assert "needs a context for every sentence: add --contexts, a table of mood, place" in refused(*scored)
     real = ("--contexts", "some.tsv", "--real", "reviews.txt")
-    assert "name with --real-contexts a table of mood, place" in refused(*scored, *real)
+    assert "add --real-contexts, a table of mood, place" in refused(*scored, *real)
     assert "--real-contexts needs --real FILE" in refused(*scored, *real[:2], "--real-contexts", "some.tsv")
     assert "contexts of 400 sentences below its first line, but there are 30" in refused(
         *scored, "--contexts", "reviews.tsv"

@@ -162,7 +162,7 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
         (("real.txt",), "real.txt"),
         (("unjudged",), "nobody has judged the study"),
         (("words",), "next-word task"),
-        (("empty",), "holds neither study.json nor judgements.csv"),
+        (("empty",), "contains neither study.json nor judgements.csv"),
         ((judged, "--ties", "none"), "unknown ties 'none'"),
         ((judged, "--votes", "0"), "--votes must be a whole number from 1, or all, got '0'"),
         ((judged, "--votes", "-2"), "--votes must be a whole number"),

@@ -221,7 +221,7 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
         (("judge", "nowhere", "--rater", "a", "--out", "x"), "no study in nowhere"),
         (("next-word", "--out", "x"), "give MODEL and --real FILE"),
         (("next-word", "--out", "x", "--page-size", "3"), "even, got 3"),
-        (("exposure", "real.txt"), "no column|contains no judgements|separated by"),
+        (("exposure", "real.txt"), "no column|contains no judgements|separated by|plain lines"),
         (("exposure", "nowhere.csv"), "does not exist"),
         (("power", "--accuracy", "1"), "between 0 and 1, got 1"),
         (("power", "--accuracy", "0.5"), "must differ"),
@@ -234,6 +234,6 @@ def test_mistakes_are_one_line(refused: Refused, arguments: tuple[str, ...], mes
 def test_exports_and_imports_of_wrong_kinds(study: Study, folder: Path, refused: Refused) -> None:
     assert "valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
     (folder / "answers.csv").write_text(_answers(study, 1))
-    assert "named twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
+    assert "given twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
     assert "contains no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
     assert not (folder / "x").exists()

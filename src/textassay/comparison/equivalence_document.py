@@ -90,7 +90,7 @@ def junit_xml(comparison: Comparison) -> str:
 
 
 def names_by_verdict(found: Iterable[Equivalence]) -> str:
-    """Return who fails and of whom it could not be verdict_text, by metric; empty where all pass."""
+    """Return which generators fail or are inconclusive, by metric; empty where all pass."""
     by_verdict: dict[str, list[str]] = {"FAIL": [], "INCONCLUSIVE": []}
     for one in found:
         if one.verdict in by_verdict:

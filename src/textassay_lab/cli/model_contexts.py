@@ -71,7 +71,7 @@ def scored_contexts(opened: TextGenerator, corpus: Corpus, path: str | None, *, 
         return corpus
     if path is None:
         raise OptionError(
-            f"{opened.model.name} needs a context for every sentence: give with {option} a table of "
+            f"{opened.model.name} needs a context for every sentence: add {option}, a table of "
             f"{', '.join(model.attributes)}"
         )
     return _known(model, corpus, contexts_of(path, len(corpus)))
