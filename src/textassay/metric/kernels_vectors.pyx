@@ -105,21 +105,18 @@ def improve(
 
 
 def cluster_sums(const float[:, ::1] points, const int64_t[::1] labels, const uint8_t[::1] affected):
-    """Return the sums and sizes of the affected clusters, shapes (k, m) and (k,)."""
+    """Return the sums of the affected clusters, shape (k, m)."""
     sums_of = np.zeros((affected.shape[0], points.shape[1]))
-    sizes_of = np.zeros(affected.shape[0], dtype=np.int64)
     cdef double[:, ::1] sums = sums_of
-    cdef int64_t[::1] sizes = sizes_of
     cdef Py_ssize_t row, column
     cdef int64_t label
     with nogil:
         for row in range(points.shape[0]):
             label = labels[row]
             if affected[label]:
-                sizes[label] += 1
                 for column in range(points.shape[1]):
                     sums[label, column] += points[row, column]
-    return sums_of, sizes_of
+    return sums_of
 
 
 def keep_nearest(

@@ -43,7 +43,7 @@ _VARIANCE = 0.9  # share of the variance kept in principal components, section 4
 _PER_CLUSTER = 10  # sentences of the smaller side for each cluster
 _SCALE = 5.0  # c of the paper
 _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along the frontier
-_AT_ONCE = 200_000  # shares of clusters mixed with each weight at once: 40 MB an array
+_AT_ONCE = 10_000  # shares of clusters mixed with each weight at once: 2 MB, which stay in the second-level cache
 N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 Float32Array = npt.NDArray[np.float32]
@@ -205,9 +205,10 @@ def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterin
     n_clusters = max(2, round(min(len(real), len(generated)) / _PER_CLUSTER))
     with one_blas_thread():
         points = principal_components(rows[order], _VARIANCE)
+        parts = points_in_parts(points)
         labels_in_order = parallel_map(
             lambda number: hierarchical_k_means(
-                points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number)
+                points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number), parts
             ),
             range(n_clusterings),
         )
@@ -258,7 +259,8 @@ def _frontier(p: FloatArray, q: FloatArray) -> FloatArray:
     """Return the points of the frontier from (0, 1) to (1, 0), shape (..., 27, 2), of shares of shape (..., k)."""
     p, q = np.broadcast_arrays(p, q)
     weights = _WEIGHTS[::-1, None]
-    log_r = np.log(np.maximum(weights * p[..., None, :] + (1 - weights) * q[..., None, :], np.finfo(float).tiny))
+    log_r = weights * p[..., None, :] + (1 - weights) * q[..., None, :]
+    np.log(np.maximum(log_r, np.finfo(float).tiny, out=log_r), out=log_r)
     points = np.zeros((*p.shape[:-1], len(_WEIGHTS) + 2, 2))
     for axis, shares in enumerate((q, p)):
         entropy = (shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
@@ -341,34 +343,64 @@ def is_clustered_together(n_points: int, n_clusters: int) -> bool:
     return n_points * n_clusters <= TOGETHER_UP_TO
 
 
-def hierarchical_k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:
+@dataclass(frozen=True)
+class Part:
+    """Some of the points, which have nothing outside the dimensions `used`."""
+
+    used: IntArray
+    own: IntArray  # places of the points
+    extended: Float32Array  # a point in these dimensions, and 1, in each row
+
+
+def points_in_parts(points: Float32Array) -> list[Part]:
+    """Return `points`, shape (N, m), divided for `k_means`."""
+    ones = np.ones((len(points), 1), dtype=np.float32)
+    return [
+        Part(used, own, np.concatenate((np.take(points[own], used, axis=1), ones[own]), axis=1))
+        for used, (own,) in parts_of(points)
+    ]
+
+
+def hierarchical_k_means(
+    points: Float32Array,
+    kinds: HashArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    parts: Sequence[Part] | None = None,
+) -> IntArray:
     """Return the cluster of each point, in time linear in `n_clusters` even where that grows with their number.
 
     Up to `TOGETHER_UP_TO` it is `k_means`. Beyond, a coarse one divides the points into parts that are small enough, or
     are divided again; each has a share of the clusters that goes with its number of distinct points.
     """
     if is_clustered_together(len(points), n_clusters):
-        return k_means(points, kinds, n_clusters, rng)
+        return k_means(points, kinds, n_clusters, rng, parts)
     n_parts = min(math.ceil(math.sqrt(len(points) * n_clusters / TOGETHER_UP_TO)), n_clusters)
-    parts = k_means(points, kinds, n_parts, rng)
+    part_of = k_means(points, kinds, n_parts, rng, parts)
     _, first = np.unique(kinds, return_index=True)
-    n_distinct = np.bincount(parts[first], minlength=n_parts)
+    n_distinct = np.bincount(part_of[first], minlength=n_parts)
     if np.count_nonzero(n_distinct) == 1:
-        return k_means(points, kinds, n_clusters, rng)
+        return k_means(points, kinds, n_clusters, rng, parts)
     ends = np.round(np.cumsum(n_distinct) / n_distinct.sum() * (n_clusters - n_parts)).astype(np.int64)
     ends += np.arange(1, n_parts + 1)  # each part has one cluster at least
     labels = np.empty(len(points), dtype=np.int64)
     for part, (start, end) in enumerate(pairwise([0, *ends.tolist()])):
-        own = np.flatnonzero(parts == part)
+        own = np.flatnonzero(part_of == part)
         if len(own) > 0:
             labels[own] = start + hierarchical_k_means(points[own], kinds[own], end - start, rng)
     return labels
 
 
-def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:
+def k_means(
+    points: Float32Array,
+    kinds: HashArray,
+    n_clusters: int,
+    rng: np.random.Generator,
+    parts: Sequence[Part] | None = None,
+) -> IntArray:
     """Return the cluster of each point once Lloyd's iterations have settled.
 
-    `points`: shape (N, m); `kinds`: equal for equal points, shape (N,).
+    `points`: shape (N, m); `kinds`: equal for equal points, shape (N,); `parts`: what `points_in_parts` gave for them.
 
     Shape (N,), from 0 to `n_clusters` - 1; some may be empty.
     """
@@ -376,78 +408,96 @@ def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.ran
     _, first = np.unique(kinds[order], return_index=True)
     centres = points[order[np.sort(first)[:n_clusters]]].astype(np.float64)
     n_clusters = len(centres)
-    parts = parts_of(points)
-    order = np.concatenate([own for _, (own,) in parts])
-    points = points[order]
-    pieces = []
-    begin = 0
-    for used, (own,) in parts:
-        rows = slice(begin, begin + len(own))
-        ones = np.ones((len(own), 1), dtype=np.float32)
-        pieces.append((used, rows, np.concatenate((points[rows][:, used], ones), axis=1)))
-        begin += len(own)
+    parts = parts or points_in_parts(points)
+    centres = np.take(centres, np.concatenate([part.used for part in parts]), axis=1)
+    ends = np.cumsum([(len(part.own), len(part.used)) for part in parts], axis=0)
+    pieces = [
+        _Piece.of(part.extended, slice(row, row_end), slice(column, column_end), n_clusters)
+        for part, ((row, column), (row_end, column_end)) in zip(parts, pairwise([(0, 0), *ends.tolist()]), strict=True)
+    ]
+    halves = np.empty(n_clusters)
     labels = np.zeros(len(points), dtype=np.int64)
-    scores, bounds = np.zeros((2, len(points)), dtype=np.float32)
     changed = np.arange(n_clusters, dtype=np.int64)
     for iteration in range(_MAX_ITERATIONS):
+        halves[changed] = -0.5 * np.einsum("kd,kd->k", centres[changed], centres[changed])
         before = labels.copy()
-        for used, rows, extended in pieces:
-            _assign(extended, centres, used, changed, labels[rows], scores[rows], bounds[rows])
+        for piece in pieces:
+            piece.move(centres, halves, changed)
+            piece.assign(halves, changed, labels[piece.rows])
         moved = labels != before
         if iteration > 0 and not moved.any():
             break
         affected = np.full(n_clusters, iteration == 0)
         affected[before[moved]] = affected[labels[moved]] = True
-        sums, sizes = cluster_sums(points, labels, affected.view(np.uint8))
+        sums, sizes = np.zeros_like(centres), np.zeros(n_clusters)
+        for piece in pieces:
+            of_piece = cluster_sums(piece.extended, labels[piece.rows], affected.view(np.uint8))
+            sums[:, piece.columns] = of_piece[:, :-1]
+            sizes += of_piece[:, -1]
         changed = np.flatnonzero(affected & (sizes > 0))
         centres[changed] = sums[changed] / sizes[changed, None]
     labels_in_order = np.empty_like(labels)
-    labels_in_order[order] = labels
+    labels_in_order[np.concatenate([part.own for part in parts])] = labels
     return labels_in_order
 
 
-def _assign(
-    extended: Float32Array,
-    centres: FloatArray,
-    used: IntArray,
-    changed: IntArray,
-    labels: IntArray,
-    scores: Float32Array,
-    bounds: Float32Array,
-) -> None:
-    """Give each point the centre of the highest score ``x c - |c|^2 / 2``, that is, the nearest one.
+@dataclass(frozen=True)
+class _Piece:
+    """The points of a part, and what is known of the centres there.
 
-    The points have nothing outside the dimensions `used`. `scores` holds that score, `bounds` what no other centre's
-    score is above. While the score of a point's own centre stays above the bound, and no changed centre has a higher
-    one, there is no need to look at the other centres.
+    `scores` holds a point's score ``x c - |c|^2 / 2`` with its own centre, the nearest one, which has the highest;
+    `bounds` what no other centre's score is above.
     """
-    halves = -0.5 * np.einsum("kd,kd->k", centres, centres)
-    is_changed = np.zeros(len(centres), dtype=np.bool_)
-    is_changed[changed] = True
-    every = np.arange(len(centres), dtype=np.int64)
-    if len(used) < centres.shape[1]:
-        needed: npt.NDArray[np.bool_] = np.asarray(centres[:, used].any(axis=1))
+
+    rows: slice  # of all points, part by part
+    columns: slice
+    extended: Float32Array
+    centres: Float32Array  # a centre and its ``-|c|^2 / 2`` in each row
+    reached: npt.NDArray[np.bool_]  # whether a centre has anything in these dimensions
+    scores: Float32Array
+    bounds: Float32Array
+
+    @classmethod
+    def of(cls, extended: Float32Array, rows: slice, columns: slice, n_clusters: int) -> "_Piece":
+        centres = np.zeros((n_clusters, extended.shape[1]), dtype=np.float32)
+        scores, bounds = np.zeros((2, len(extended)), dtype=np.float32)
+        return cls(rows, columns, extended, centres, np.zeros(n_clusters, dtype=np.bool_), scores, bounds)
+
+    def move(self, centres: FloatArray, halves: FloatArray, changed: IntArray) -> None:
+        """Take over the centres that changed; `halves`: ``-|c|^2 / 2`` of each."""
+        here = centres[changed, self.columns]
+        self.centres[changed, :-1] = here
+        self.centres[changed, -1] = halves[changed]
+        self.reached[changed] = here.any(axis=1)
+
+    def assign(self, halves: FloatArray, changed: IntArray, labels: IntArray) -> None:
+        """Set the label of each point to the centre of the highest score.
+
+        While the score of a point's own centre stays above the bound, and no changed centre has a higher one, there is
+        no need to look at the other centres.
+        """
+        is_changed = np.zeros(len(halves), dtype=np.bool_)
+        is_changed[changed] = True
+        needed = self.reached.copy()
         needed[labels] = True
         # of centres at right angles to all points, the shortest is the nearest; of those that changed, too
         for apart in (np.flatnonzero(~needed), np.flatnonzero(~needed & is_changed)):
             needed[apart[halves[apart].argmax(keepdims=True)] if len(apart) > 0 else apart] = True
-        every = np.flatnonzero(needed)
-    some = every[is_changed[every]]
-    column_of = np.full(len(centres), -1, dtype=np.int64)
-    column_of[some] = np.arange(len(some))
-    columns = np.concatenate((centres[:, used], halves[:, None]), axis=1).astype(np.float32)
-    all_columns, some_columns = columns[every].T.copy(), columns[some].T.copy()
-    for start in range(0, len(extended), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        if len(changed) == len(centres):
-            highest(extended[block] @ all_columns, every, labels[block], scores[block], bounds[block])
-            continue
+        some = np.flatnonzero(needed & is_changed)
         if len(some) == 0:
-            continue
-        products = extended[block] @ some_columns
-        open_rows = improve(products, some, column_of, labels[block], scores[block], bounds[block])
-        if len(open_rows):
-            rows = start + open_rows
-            updated = labels[rows], scores[rows], bounds[rows]
-            highest(extended[rows] @ all_columns, every, *updated)
-            labels[rows], scores[rows], bounds[rows] = updated
+            return
+        every = np.flatnonzero(needed)
+        column_of = np.full(len(halves), -1, dtype=np.int64)
+        column_of[some] = np.arange(len(some))
+        all_centres, some_centres = self.centres[every].T.copy(), self.centres[some].T.copy()
+        for start in range(0, len(labels), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            known = labels[block], self.scores[block], self.bounds[block]
+            if len(changed) == len(halves):
+                highest(self.extended[block] @ all_centres, every, *known)
+                continue
+            open_rows = start + improve(self.extended[block] @ some_centres, some, column_of, *known)
+            if len(open_rows):
+                updated = labels[open_rows], self.scores[open_rows], self.bounds[open_rows]
+                highest(self.extended[open_rows] @ all_centres, every, *updated)
+                labels[open_rows], self.scores[open_rows], self.bounds[open_rows] = updated
