@@ -236,9 +236,10 @@ def times(matrix: csr_matrix, dense: npt.NDArray[Float]) -> npt.NDArray[Float]:
         return np.asarray(matrix @ dense, dtype=dense.dtype)
     blocks = [slice(start, start + _ROWS) for start in range(0, matrix.shape[0], _ROWS)]
     product = np.empty((matrix.shape[0], dense.shape[1]), dtype=dense.dtype)
+    wide = dense.astype(np.result_type(matrix, dense), copy=False)  # here, or each product would make a copy
 
     def fill(block: slice) -> None:
-        product[block] = matrix[block] @ dense
+        product[block] = matrix[block] @ wide
 
     parallel_map(fill, blocks)
     return product

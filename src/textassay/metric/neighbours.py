@@ -108,7 +108,7 @@ def find_neighbours(vectors: Vectors, n_kept: int) -> Neighbours:
         np.empty((len(vectors), n_kept), dtype=np.float32), np.empty((len(vectors), n_kept), dtype=np.int64)
     )
     for columns, (own,) in parts_of(vectors.rows):
-        others = np.setdiff1d(np.arange(len(vectors)), own)
+        others = np.delete(np.arange(len(vectors)), own)
         shortest = others[np.argsort(vectors.squares[others], kind="stable")[:n_kept]]
         among = np.concatenate((own, shortest))
         squared_distances, positions = _find_among(vectors.part(among, columns), len(own), n_kept)
@@ -157,7 +157,7 @@ def find_members(centres: Vectors, radii: Float32Array, groups: IntArray, querie
     )
     for columns, (own, asking) in parts_of(centres.rows, queries.rows):
         if len(asking) > 0:
-            others = np.setdiff1d(np.arange(len(centres)), own)
+            others = np.delete(np.arange(len(centres)), own)
             reached = _reached(centres.squares[others], radii[others], groups[others], queries.squares[asking].min())
             among = np.concatenate((own, others[reached]))
             members.n_balls[asking], members.nearest[asking], members.nearest_group[asking] = _members_among(
