@@ -482,7 +482,7 @@ class _Piece:
         needed[labels] = True
         # of centres at right angles to all points, the shortest is the nearest; of those that changed, too
         for apart in (np.flatnonzero(~needed), np.flatnonzero(~needed & is_changed)):
-            needed[apart[halves[apart].argmax(keepdims=True)] if len(apart) > 0 else apart] = True
+            needed[apart[halves[apart].argmax(axis=0, keepdims=True)] if len(apart) > 0 else apart] = True
         some = np.flatnonzero(needed & is_changed)
         if len(some) == 0:
             return
