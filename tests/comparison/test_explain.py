@@ -227,6 +227,7 @@ def test_the_half_of_the_learning_curve_is_the_row_at_the_size_of_the_floor(
     monkeypatch.setattr("textassay.metric.discrepancy.cross_fit", cross_fits)
     found = compare({"far": FAR[:size]}, REAL[:size], metrics=["dd"], folds=2, effort="quick")
     half, matched = found.explanations[0].curve[0], found.result("far", "dd").matched
+    assert matched is not None
     assert (half.value, half.n_real, half.n_generated) == (matched.value, size // 2, size - size // 2)
     assert cross_fits.call_count == 3  # all texts, the half, and the floor
 

@@ -293,7 +293,8 @@ def _explained(
         if is_at_floor and real.groups is None and generated.groups is None:
             with suppress(TooFewSentencesError):
                 yield judged(sides.texts.taken(generated_rows, real_rows))
-        yield _explanation(real, generated, metric, *found, top=top, halvings=halvings, seed=seed)
+        full, half = found[0], found[1] if len(found) > 1 else None
+        yield _explanation(real, generated, metric, full, half, top=top, halvings=halvings, seed=seed)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)
 

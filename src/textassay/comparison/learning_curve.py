@@ -98,7 +98,7 @@ def learning_curve(
         row_masks = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = half if half is not None and halving == 1 else judge(*parts, metric, seed=seed)
+            part = half if half is not None and halving == 1 else judge(parts[0], parts[1], metric, seed=seed)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
