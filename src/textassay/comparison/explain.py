@@ -250,9 +250,9 @@ def explain_generators(
             store.save_document(keys[sides.name], found.to_dict())
             explanations[sides.name] = replace(found, generator=sides.name)
         else:  # dd, for the comparison
-            key, *estimated = found
+            key, estimate, told = found
             if store.load(key) is None:
-                store.save(key, *estimated)
+                store.save(key, estimate, told)
     if progress is not None and texts:
         progress("done", len(texts), len(texts))
     return (
