@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sentences import SOURCE, Sentence, all_sentences, code_strings, split
+from sentences import Sentence, all_sentences, code_strings, split
 
 MOST_WORDS = 25
 AVOIDED = {  # a pattern: what to write instead
@@ -64,6 +64,5 @@ def test_a_long_sentence_is_found(tmp_path: Path) -> None:
     assert [one.n_words for one in all_sentences(tmp_path)] == [26, 25]
 
 
-def test_pages_and_data_files_are_read() -> None:
-    files = {one.file.rpartition(".")[2] for one in all_sentences(SOURCE / "textassay_lab")}
-    assert files == {"py", "yaml", "j2"}
+def test_pages_and_data_files_are_read(sentences: list[Sentence]) -> None:
+    assert {one.file.rpartition(".")[2] for one in sentences} == {"py", "yaml", "j2"}
