@@ -197,7 +197,7 @@ def test_one_generator_has_no_rank(files: Path, capsys: pytest.CaptureFixture[st
     assert "at least 2 generators are needed to rank them, got good" in capsys.readouterr().err
 
 
-def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answer_says_at_once_what_inspection_warns_of(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A full stop glued to the last word of one generator moves every metric: nobody may miss it."""
     for name in ("real", "good", "fair", "poor"):
         path = files / f"{name}.txt"
@@ -207,15 +207,15 @@ def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.Cap
     out = files / "judged"
     assert main(_arguments(files, *gold, "--out", str(out))) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    parts = ("Read the warning", "warning good: Punctuation is attached", "By known order")
+    parts = ("differences that the warnings name", "By known order", "warning good: Punctuation is attached")
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
-    assert "--normalize" in shown[: places[-1]]
+    assert "--normalize" in shown[places[-1] :]
     document = json.loads((out / "judge.json").read_text())
     warned = {(one["kind"], one["generator"]) for one in document["findings"] if one["severity"] == "warning"}
     assert ("glued-punctuation", "good") in warned
     page = (out / "judge.md").read_text()
-    parts = ("Read the warning", "warning good: Punctuation", "## By known order")
+    parts = ("differences that the warnings name", "## By known order", "warning good: Punctuation")
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert main(_arguments(files, *gold, "--normalize", "--json")) == 0

@@ -30,9 +30,9 @@ def test_nothing_found_is_said() -> None:
     assert inspection_sections(()) == ()
 
 
-def test_what_to_do_about_brief_notes_stands_apart() -> None:
-    document = Document("", sections=inspection_sections(make_findings(("a", "b")), brief_notes=True))
+def test_examples_and_what_to_do_about_notes_stand_apart() -> None:
+    document = Document("", sections=inspection_sections(make_findings(("a", "b")), brief=True))
     brief = _printed(document, everything=False)
-    assert "do Repair both sides alike" in brief
+    assert "Also b (9,110 of 10,000). Repair both sides alike" in brief
     assert "Nothing needs doing" not in brief
     assert "Nothing needs doing" in _printed(document)

@@ -17,7 +17,7 @@ def _curve(name: str, family: str = "") -> Curve:
 
 
 def test_names_that_would_be_cut_alike_are_cut_less() -> None:
-    alike = ["recurrent GAN, corrected", "recurrent GAN, soft, corrected"]
+    alike = ["recurrent GAN, hard, corrected", "recurrent GAN, soft, corrected"]
     beside = _texts(draw_svg(lengths_figure([_curve(name) for name in (*alike, "a", "b", "c", "d")])))
     assert set(alike) <= set(beside)
     rows = tuple(ForestRow(name, (Mark(0.5),)) for name in (*alike, "and " + alike[1] * 2))

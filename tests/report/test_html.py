@@ -150,9 +150,11 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
     names = ("trigram", "5-gram", "shuffler")
     comparison = make_comparison(names, explained=True, metrics=MANY_METRICS)
     page = to_html(comparison_document(comparison))
+    said = _section_of(page, "what-gives-them-away")
+    for title in ("Says too often", "Says too rarely"):
+        assert all(f"{title}: &#34;" in _part_of(page, name, "what-gives-them-away") for name in names[:2])
+        assert said.count(f"{title}: no n-gram stands out for shuffler.") == 1
     for name in names:
-        said = _part_of(page, name, "what-gives-them-away")
-        assert all(said.count(title) == 1 for title in ("Says too often", "Says too rarely"))
         part = _part_of(page, name, "n-grams-lengths-places-sample-size")
         assert part.count("dd with more text.</figcaption>") == 1
         assert ("12,345 n-grams were tested" in part) == (name != "shuffler")
@@ -163,6 +165,18 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
         assert texts.count(f">{title}<") == 1
     for section in ("quality-and-diversity", "what-gives-them-away", "variety", "neighbours-of-sentence-vectors"):
         assert f'<section id="{section}"' in page
+
+
+def test_figures_of_many_generators_have_a_panel_each() -> None:
+    names = tuple(f"g{place}" for place in range(6))
+    page = to_html(comparison_document(make_comparison(names, explained=True)))
+    part = _section_of(page, "n-grams-lengths-places-sample-size")
+    assert re.findall(r'id="figure-([^"]*)"', part) == [
+        f"{kind}-of-all" for kind in ("lengths", "prefixes", "positions", "curve")
+    ]
+    for name in names:
+        assert part.count(f">{name}: dd ") == 4
+        assert f'id="table-curve-{name}"' in part
 
 
 def test_texts_to_look_through_come_from_the_file_of_sentences() -> None:

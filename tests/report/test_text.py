@@ -230,7 +230,7 @@ def test_best_is_marked_without_colours_and_not_for_neither() -> None:
     marked = [line for line in lines if "*0." in line]
     assert marked
     assert all(line.split()[0] == "alpha" for line in marked)
-    assert "* or bold: none is significantly better" in "\n".join(lines)
+    assert "* none is significantly better" in "\n".join(lines)
     neither = replace(make_comparison(("a", "b")), metrics=("dd", "vocabulary(of=types)"))
     table = _render(neither).split("of=types")[1].split("±")[0]
     assert "*" not in table

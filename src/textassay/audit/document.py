@@ -1,5 +1,6 @@
 """What an audit has found, as a report: the answer, the looks, and the prompts that changed most."""
 
+from textassay.audit.folder import Look
 from textassay.audit.run import Audit
 from textassay.report.document import Document, Section, notes, section, sections
 from textassay.report.table import Cell, Column, Table, count_cell, numbers, p_cell, text_cell
@@ -24,7 +25,7 @@ def audit_document(audit: Audit) -> Document:
 def _verdict(audit: Audit) -> str:
     evidence = f"evidence {_evidence(audit.largest)}, and {THRESHOLD:g} decides"
     if audit.since is not None:
-        at = audit.looks[audit.since - 1].at.removesuffix("+00:00")
+        at = _when(audit.looks[audit.since - 1])
         return f"Changed since look {audit.since} of {len(audit.looks)} ({at} UTC): {evidence}."
     if audit.verdict == "could not tell":
         return f"Inconclusive: {audit.reason}; {evidence}."
@@ -78,13 +79,17 @@ def _looks(audit: Audit) -> Section:
     n_more = max(0, len(shown) - _MOST_LOOKS)
     table = Table.of_items("looks", shown[n_more:], [
         ("look", lambda row: count(row[0]), text_cell),
-        ("when (UTC)", lambda row: row[1].at.removesuffix("+00:00"), text_cell),
+        ("when (UTC)", lambda row: _when(row[1]), text_cell),
         ("answers", lambda row: row[1].n, count_cell),
         ("p", lambda row: row[1].p_value, p_cell),
         ("evidence", lambda row: Cell(_evidence(row[1].e), row[1].e), lambda cell: cell),
         (Column("shown most by", numeric=False), lambda row: row[1].shown_by, text_cell),
     ])  # fmt: skip
     return section("Looks", table, *notes(f"and {n_more} earlier" * bool(n_more)))
+
+
+def _when(look: Look) -> str:
+    return look.at.removesuffix("+00:00").replace("T", " ")
 
 
 def _evidence(e: float) -> str:

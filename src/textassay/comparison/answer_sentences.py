@@ -11,7 +11,7 @@ from textassay.comparison.metric_kinds import family_of
 from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.checks import CHARACTERS, UNSPACED
 from textassay.inspection.finding import HELDOUT
-from textassay.report.text import NOT_VALID, count, interval, join_words, level, number, span
+from textassay.report.text import NOT_VALID, count, interval, join_few, join_words, level, number, span
 
 _MODEL = re.compile(r",?encoder=(?!given\b)[^,)]*")  # in a metric's name: the content of the model, not where it is
 _COLUMNS = {"log-probs": ("huse", "lm-score(model=self)"), "ratings": ("huse",)}  # option: metrics that read it
@@ -175,13 +175,8 @@ def _explained(digest: Digest) -> str:
     for finding in digest.comparison.findings:
         if finding.severity == "warning":
             kinds.setdefault(finding.kind.replace("-", " "), {})[finding.generator] = None
-    named = [f"{kind} ({_some(list(names))})" for kind, names in kinds.items()]
+    named = [f"{kind} ({join_few(list(names))})" for kind, names in kinds.items()]
     return f" First read the warnings, which may explain this result: {join_words(named)}." if named else ""
-
-
-def _some(names: list[str]) -> str:
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return join_words([*names[:_MOST_NAMED], *more])
 
 
 def _missing(digest: Digest) -> list[str]:
@@ -315,7 +310,8 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
     unclear = [f"{name} ({digest.blindness(name, metric)})" for name in named("blind")]
-    unclear += [f"{name}{_why_open(digest, name, metric)}" for name in named("open")]
+    is_brief = len(named("open")) > _MOST_CLEAR
+    unclear += [f"{name}{_why_open(digest, name, metric, brief=is_brief)}" for name in named("open")]
     near, barely = ([f"{name}{_p(digest, name, metric)}" for name in named(one)] for one in ("negligible", "hardly"))
     sentences = [f"{metric} leaves open whether these texts differ from real text: {join_words(unclear)}."] * bool(
         unclear
@@ -335,15 +331,18 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     return sentences
 
 
-def _why_open(digest: Digest, name: str, metric: str) -> str:
+def _why_open(digest: Digest, name: str, metric: str, *, brief: bool) -> str:
     """Return why noise decides, how far a generator may be from real text, and what would tell, in brackets.
 
+    If `brief`, p and how far alone, for several generators in one sentence.
     Where the interval alone would separate them, the test did not, and it goes by one fold: what decides is its size.
     """
     p = digest.detail(name, metric, "p_value")
     parts = [] if p is None else [f"p {digest.p_text(name, metric)}"]
     most, gap, own = digest.most_apart(name, metric), digest.gap(name, metric), digest.estimate(name, metric)
-    if most is not None and gap is not None:
+    if brief and most is not None:
+        parts.append(f"up to {number(most, digest.places(metric))} away")
+    elif most is not None and gap is not None:
         places, (difference, half_width, n) = digest.places(metric), gap
         folds = 1 if own is None else int(own.signature.settings.get("folds", 1))
         if p is None:

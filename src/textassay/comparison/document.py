@@ -20,10 +20,13 @@ from textassay.comparison.draw_document import drawn_section
 from textassay.comparison.equivalence_document import equivalence_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
 from textassay.comparison.explanation_document import (
+    MOST_IN_FULL,
     explanation_parts,
     giveaway_items,
+    nothing_stands_out,
     phrases_of,
     quoted,
+    small_multiples,
     structure_statement,
 )
 from textassay.comparison.figures import (
@@ -92,6 +95,7 @@ from textassay.report.text import (
     decimals,
     excerpt,
     interval,
+    join_few,
     join_words,
     level,
     number,
@@ -114,8 +118,8 @@ _SCORE = "probability of being real, by the classifier of the generator that is 
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
 _NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
-_MOST_PAIRS, _MOST_OF_OTHERS = 780, 100  # listed of the headline, and of another metric; more are for programs to read
-_N_EXAMPLES = 60  # texts of each list of the page
+_MOST_PAIRS, _MOST_OF_OTHERS = 780, 100  # listed of the headline, and in other lists; more are for programs to read
+_N_EXAMPLES, _MOST_EXAMPLES = 60, 1000  # texts of each list of the page: of one generator, of all
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
     f"figures/{kind}*.svg"
@@ -126,7 +130,6 @@ _OWN_FIGURES = tuple(
 _LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 6, 4, 3
 _MOST_VERDICTS = 12
 _MOST_SUBSECTIONS = 8  # generators that have a heading each in what gives them away
-_MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _MOST_NAMED = 4
 _COUNTED = re.compile(r"real texts \([\d.]+ %\) ([^.;:,(]+)")  # in a message: what they do
 _PAIR_WIDTH = 30  # characters of a text in a warning
@@ -297,7 +300,8 @@ def _write_report(comparison: Comparison, out: Path, texts: Mapping[str, Sequenc
     metric = min((one[0] for one in kept if one is not None), key=digest.comparison.metrics.index, default=None)
     if metric is not None:
         scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
-        examples = {} if scored is None else examples_of(scored, metric, n_examples=_N_EXAMPLES)
+        n_each = min(_N_EXAMPLES, max(1, _MOST_EXAMPLES // len(comparison.generators)))
+        examples = {} if scored is None else examples_of(scored, metric, n_examples=n_each)
     files = document_files(comparison_document(comparison, examples), brief_markdown=True)
     contents: dict[str, Content] = {"results.json": to_json(comparison), "results.csv": files.pop("results.csv")}
     contents |= {"results.md": files.pop("report.md")}
@@ -404,8 +408,7 @@ def brief_warnings(digest: Digest, width: int) -> list[str]:
             real = f"; real text {_percent(group[0].count_real / group[0].n_real)}"
         shares = [f" {_percent(one.count_generated / one.n_generated)}" if are_counted else "" for one in group]
         named = [f"{one.generator}{share}" for one, share in zip(group, shares, strict=True)]
-        more = [f"{len(group) - _MOST_NAMED} more"] if len(group) > _MOST_NAMED else []
-        kind, told = group[0].kind.replace("-", " "), f": {join_words([*named[:_MOST_NAMED], *more])}{real}"
+        kind, told = group[0].kind.replace("-", " "), f": {join_few(named)}{real}"
         counted = _COUNTED.search(group[0].message) if are_counted else None
         whole = f"{kind} ({counted[1]}){told}" if counted else ""
         lines.append(whole if 0 < len(whole) <= room else shorten(kind + told, room))
@@ -442,7 +445,7 @@ def legend(digest: Digest, metrics: Sequence[str], *, rows: bool = True) -> str:
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
     parts = [_arms(digest, metrics)]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
-    parts += ["* or bold: none is significantly better"] * any(map(digest.marked, metrics))
+    parts += ["bold: none is significantly better"] * any(map(digest.marked, metrics))
     parts += _sizes_of_values(digest, metrics) if FLOOR in digest.floors else []
     if rows:
         parts += [digest.floor_note] * (FLOOR in digest.floors)
@@ -455,7 +458,7 @@ def brief_legend(digest: Digest, metrics: Sequence[str]) -> str:
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
     parts = [_arms(digest, metrics)]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_DIRECTIONS[better]}'.strip() for better in arrows)} is better")
-    parts += ["* none is significantly better"] * any(map(digest.marked, metrics))
+    parts += ["bold: none is significantly better"] * any(map(digest.marked, metrics))
     parts += [f"{FLOOR}: half of the real text against the other half"] * (FLOOR in digest.floors)
     parts += [f"{TRAIN}: the training text"] * bool(digest.train_note)
     return f"{'; '.join([*parts, *_units(digest, metrics)])}."
@@ -494,7 +497,7 @@ def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[
     lines.append(_giveaway_line("too often: " * both, explanation.overused, width))
     if both:
         lines.append(_giveaway_line("too rarely: ", explanation.more_real, width))
-    return list(filter(None, lines)) or ["no phrase stands out"]
+    return list(filter(None, lines))
 
 
 def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
@@ -551,11 +554,12 @@ def judged_alone(digest: Digest, generator: str, metric: str) -> str:
 
 def _warnings(digest: Digest) -> Section:
     warnings = [
-        f"{warning}{f' (the same of {join_words(names)})' if names else ''}"
+        f"{warning}{f' (the same of {join_few(names)})' if names else ''}"
         for warning, names in digest.grouped_warnings()
     ]
-    found = inspection_sections(digest.comparison.findings, brief_notes=True)
-    parts: list[Part] = [*(part for one in found for part in one.parts), *items(warnings)]
+    found = inspection_sections(digest.comparison.findings, brief=True)
+    parts = [*(part for one in found for part in one.parts), *items(warnings)]
+    parts.sort(key=lambda part: isinstance(part, Section))
     if not parts:
         parts = [Paragraph(
             "Nothing was found: no check of case, punctuation, length, alphabet, copies or repeats found more than "
@@ -571,7 +575,7 @@ def main_metrics_table(digest: Digest, *, fits: bool = False) -> Table | None:
         return None
     names = (*digest.order, *digest.floors)
     ranked = len(digest.generators) > 1 and any(digest.rank_text(name, metrics[0]) for name in names)
-    title = "" if fits else "One metric a family"
+    title = "" if fits else "Generated against real text by the main metrics, one of each family"
     table = _metrics_table(digest, metrics, name="main", title=title, brief=fits, ranked=ranked)
     about = (*_white_box(digest, metrics[0]), _caption_settings(digest))
     told = table.notes if fits else (legend(digest, metrics), *table.notes, *about)
@@ -798,11 +802,13 @@ def _giveaways_of_all(digest: Digest) -> Section:
     """Return what each generator says too often and too rarely, and what gives its answers away beside prompts."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
     items_of = {name: giveaway_items(explanations[name]) for name in digest.order if name in explanations}
+    silent = nothing_stands_out([explanations[name] for name in items_of])
+    title = "What gives it away" if len(digest.generators) == 1 else "What gives them away"
     if len(items_of) > _MOST_SUBSECTIONS:
-        lines = tuple((name, "\n".join(one.text for one in told)) for name, told in items_of.items())
-        return section("What gives them away", Terms(lines))
+        lines = tuple((name, "\n".join(one.text for one in told)) for name, told in items_of.items() if told)
+        return section(title, Terms(lines) if lines else None, *silent)
     parts = [section(name, *items_of.get(name, ()), *_prompted(digest, name)) for name in digest.order]
-    return section("What gives them away", *(part for part in parts if part.parts))
+    return section(title, *(part for part in parts if part.parts), *silent)
 
 
 def _judged(digest: Digest) -> Sequence[Part]:
@@ -818,12 +824,15 @@ def _judged(digest: Digest) -> Sequence[Part]:
 def _explained(digest: Digest) -> Section:
     """Return what is known of each generator's text beyond what gives it away, a section each."""
     explanations = {one.generator: one for one in digest.comparison.explanations}
+    shown = [explanations[name] for name in digest.order if name in explanations]
+    colours = [colour_of(digest, one.generator) for one in shown]
+    is_long = len(shown) > MOST_IN_FULL
     parts = [
-        section(name, *explanation_parts(explanations[name], colour=colour_of(digest, name), lists=False),
-                extra=len(digest.generators) > _MOST_IN_FULL)
-        for name in digest.order if name in explanations
-    ]  # fmt: skip
-    return section("N-grams, lengths, places, sample size", *(part for part in parts if part.parts))
+        section(one.generator, *explanation_parts(one, colour=colour, lists=False, figures=not is_long), extra=is_long)
+        for one, colour in zip(shown, colours, strict=True)
+    ]
+    multiples = small_multiples(shown, colours) if is_long else ()
+    return section("N-grams, lengths, places, sample size", *multiples, *(part for part in parts if part.parts))
 
 
 def _reading_guide(digest: Digest) -> Iterator[tuple[str, str]]:
@@ -914,7 +923,7 @@ def _pairs(digest: Digest) -> Section:
             continue
         if len(pairs) > _FEW_PAIRS:
             parts += notes(f"By {metric}, {n_separated:,} of {len(pairs):,} pairs are separated.")
-            if still_open:
+            if 0 < len(still_open) <= _MOST_OF_OTHERS:
                 parts.append(_pairs_table(digest, still_open, f"open-pairs-{name}", "Pairs not separated"))
         parts.append(pairs_figure(digest, metric))
     told = (
@@ -960,17 +969,19 @@ def _giveaways(digest: Digest, width: int) -> Section:
     shown = [explanations[name] for name in digest.order if name in explanations]
     if not shown:
         return section("")
-    both = len(shown) <= _MOST_IN_FULL
+    both = len(shown) <= MOST_IN_FULL
     room = max(20, width - min(24, max(len(one.generator) for one in shown)) - 4)
     title = "What gives them away" if len(shown) > 1 else "What gives it away"
-    lines = tuple(
-        (
-            shorten(one.generator, 24),
-            "\n".join(filter(None, [_prompted_line(digest, one.generator), *giveaway_lines(one, room, both=both)])),
-        )
-        for one in shown
-    )
-    return section(title if both else f"{title}: what they say too often", Terms(lines))
+    lines, silent = [], []
+    for one in shown:
+        told = [_prompted_line(digest, one.generator), *giveaway_lines(one, room, both=both)]
+        if any(told):
+            lines.append((shorten(one.generator, 24), "\n".join(filter(None, told))))
+        else:
+            silent.append(one.generator)
+    nothing = f"No phrase stands out for {join_words(silent)}." if silent else ""
+    return section(title if both else f"{title}: what they say too often",
+                   Terms(tuple(lines)) if lines else None, *notes(nothing))  # fmt: skip
 
 
 def _sizes_told(digest: Digest) -> str:
@@ -986,9 +997,7 @@ def _sizes_told(digest: Digest) -> str:
 
 def _message(message: str, others: Sequence[str], remedy: str = "") -> str:
     """Return a message with what else it is true of, and what to do."""
-    n_more = len(others) - _MOST_NAMED
-    named = [*others[:_MOST_NAMED], *([f"{n_more} more"] if n_more > 0 else [])]
-    also = f"Also: {join_words(named)}." if others else ""
+    also = f"Also: {join_few(others)}." if others else ""
     whole = message if message.endswith(".") or not (also or remedy) else f"{message}."
     return " ".join(" ".join([whole, also, remedy]).split())
 

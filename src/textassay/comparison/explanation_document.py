@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -50,15 +50,18 @@ from textassay.report.table import (
     p_cell,
     text_cell,
 )
-from textassay.report.text import MISSING, count, counted, level, number, shorten, slug, span
+from textassay.report.text import MISSING, count, counted, join_words, level, number, shorten, slug, span
 
 TOP = 10
 _PLACES = 3
+_TOO_OFTEN, _TOO_RARELY = "Says too often", "Says too rarely"
 _ENDS = ("<sos>", "<eos>")
 _WHERE = dict(zip(_ENDS, ("at the start", "at the end"), strict=True))
 _LEAST_PHRASE = 12  # characters
 _SMALL = (3.4, 2.1)
 _WIDE = (4.4, 2.1)
+_PANEL, _MOST_PANELS = (2.4, 1.5), 4  # of the figures of many generators, and how many beside each other
+MOST_IN_FULL = 4  # generators that have figures of their own
 _PLURAL = {"begins": "begin", "ends": "end", "has": "have", "repeats": "repeat"}
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
     ("real", 0),
@@ -72,20 +75,23 @@ def explanation_document(
 ) -> Document:
     """Return what gives each generator away, with `top` n-grams each way, and what was drawn."""
     explanations = [explanations] if isinstance(explanations, Explanation) else explanations
+    is_long = len(explanations) > MOST_IN_FULL
+    multiples = small_multiples(explanations, ["generated"] * len(explanations)) if is_long else ()
     answer = [f"{one.generator}: dd {number(one.value, _PLACES)}. {_most_telling(one)}" for one in explanations]
     return Document(
         "What gives it away" if len(explanations) == 1 else "What gives them away",
         (*answer, *drawn_sentences(draws)),
         sections=sections(
             *(section(f"What gives {one.generator} away: dd {number(one.value, _PLACES)}",
-                      *explanation_parts(one, top=top)) for one in explanations),
+                      *explanation_parts(one, top=top, figures=not is_long)) for one in explanations),
+            section("Lengths, first tokens and sample size side by side", *multiples),
             drawn_section(draws),
         ),
     )  # fmt: skip
 
 
 def explanation_parts(
-    explanation: Explanation, *, top: int = TOP, colour: Colour = "generated", lists: bool = True
+    explanation: Explanation, *, top: int = TOP, colour: Colour = "generated", lists: bool = True, figures: bool = True
 ) -> list[Part]:
     """Return the parts of the section of one generator, drawn in its colour, with or without `lists` of its texts."""
     ngrams = [("Phrases in many generated texts", explanation.boilerplate)] * bool(explanation.boilerplate)
@@ -108,20 +114,59 @@ def explanation_parts(
         *_sizes(explanation, colour),
         *notes(*explanation.notes),
     ]
-    return parts
+    return [part for part in parts if figures or not isinstance(part, Figure)]
+
+
+def small_multiples(explanations: Sequence[Explanation], colours: Sequence[Colour]) -> Iterator[Figure]:
+    """Yield the figures of many generators, a panel each."""
+    values = [number(one.value, _PLACES).replace("-", "\N{MINUS SIGN}") for one in explanations]
+    panels = tuple(f"{one.generator}: dd {value}" for one, value in zip(explanations, values, strict=True))
+    sizes = [point.n_generated for one in explanations for point in one.curve]
+    kinds: tuple[tuple[str, str, Axis, Axis, float, Callable[[Explanation], Iterable[Point]]], ...] = (
+        ("lengths", "dd by length; a point stands at the shortest texts of its range.", Axis("tokens in the text"),
+         Axis("dd"), HALF, lambda one: (Point(bin.shortest, bin.value, bin.low, bin.high) for bin in one.lengths)),
+        ("prefixes", "dd of the first tokens.", Axis("first tokens of each text"), Axis("dd"), HALF,
+         lambda one: (Point(point.n_tokens, point.value, point.low, point.high) for point in one.prefixes)),
+        ("positions", "Log-odds of being real that the words at each place add, real texts less generated ones.",
+         Axis("place in the text", percent=True), Axis("nats for real"), 0.0,
+         lambda one: (Point((part.begin + part.end) / 2, part.evidence_real - part.evidence_generated)
+                      for part in one.positions)),
+        ("curve", "dd with more text.", Axis("generated texts", scale="log2", ticks=_spaced(sizes) if sizes else ()),
+         Axis("dd"), HALF,
+         lambda one: (Point(point.n_generated, point.value, point.low, point.high) for point in one.curve)),
+    )  # fmt: skip
+    for name, caption, x, y, reference, points in kinds:
+        series = tuple(
+            replace(_dd_line(tuple(points(one)), colour), panel=panel)
+            for panel, (one, colour) in enumerate(zip(explanations, colours, strict=True))
+        )
+        plot = _curves(series, x, y, Reference(reference, "y", colour="rule"))
+        if any(one.points for one in series):
+            plot = replace(plot, panels=panels, size=_PANEL, most_columns=_MOST_PANELS)
+            yield Figure(f"{name}-of-all", plot, caption)
 
 
 def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragraph, ...]:
-    """Return in two items what a generator says too often and too rarely."""
-    lists = (("Says too often", explanation.overused), ("Says too rarely", explanation.more_real))
+    """Return in up to two items what a generator says too often and too rarely, behind items on its structure."""
     told = [structure_statement(one) for one in explanation.structure[:most]]
-    for title, giveaways in lists:
+    for title, giveaways in _says(explanation).items():
         shown = [
             f"{quoted(one.ngram)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})"
-            for one in giveaways
+            for one in giveaways[:most]
         ]
-        told.append(f"{title}: {'; '.join(shown[:most]) or 'no n-gram stands out'}")
+        told += [f"{title}: {'; '.join(shown)}"] if shown else []
     return items(told)
+
+
+def nothing_stands_out(explanations: Sequence[Explanation]) -> tuple[Paragraph, ...]:
+    """Return notes on the generators that say nothing too often, and nothing too rarely."""
+    titles = (_TOO_OFTEN, _TOO_RARELY)
+    of = {title: [one.generator for one in explanations if not _says(one)[title]] for title in titles}
+    return notes(*(f"{title}: no n-gram stands out for {join_words(names)}." for title, names in of.items() if names))
+
+
+def _says(explanation: Explanation) -> dict[str, Sequence[DiscriminativeNgram]]:
+    return {_TOO_OFTEN: explanation.overused, _TOO_RARELY: explanation.more_real}
 
 
 def structure_statement(difference: StructuralDifference) -> str:

@@ -8,7 +8,7 @@ from textassay.comparison.comparison import Comparison
 from textassay.comparison.digest import Digest
 from textassay.comparison.document import legend, main_metrics_table, main_table, warning_messages
 from textassay.comparison.equivalence_document import equivalence_section
-from textassay.comparison.explanation_document import giveaway_items
+from textassay.comparison.explanation_document import giveaway_items, nothing_stands_out
 from textassay.comparison.verdicts import Verdict
 from textassay.report.document import Document, Paragraph, items, notes, section, sections
 from textassay.report.markdown import to_markdown
@@ -54,7 +54,11 @@ def summary_document(comparison: Comparison, *, failures: Sequence[str] = ()) ->
             section("", None if digest.headline is None else _verdicts_table(digest, digest.headline)),
             section("", _others_table(digest)),
             section("Warnings", *items(warning_messages(digest))),
-            section("What gives it away" if len(explained) == 1 else "What gives them away", *giveaways),
+            section(
+                "What gives it away" if len(explained) == 1 else "What gives them away",
+                *giveaways,
+                *nothing_stands_out(explained),
+            ),
             section("", *notes(_settings(digest))),
         ),
         version=comparison.version,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from textassay.inspection.finding import Finding
-from textassay.report.document import Document, Paragraph, Part, Section, Terms, section
-from textassay.report.text import count, counted, join_words
+from textassay.report.document import Document, Paragraph, Part, Section, Terms, section, sections
+from textassay.report.text import count, counted, join_few, join_words
 
 _NOTHING = "No trivial differences were found."
 _TITLE = "Warnings and notes"
@@ -27,27 +27,18 @@ def inspection_document(findings: Sequence[Finding] | Finding) -> Document:
     )
 
 
-def inspection_sections(findings: Sequence[Finding], *, brief_notes: bool = False) -> tuple[Section, ...]:
+def inspection_sections(findings: Sequence[Finding], *, brief: bool = False) -> tuple[Section, ...]:
     """Return the section of findings, warnings first, those of one kind together; none where there is no finding.
 
-    With `brief_notes`, examples of notes and what to do stand in a part of their own for those who look for it.
+    If `brief`, each is a paragraph; examples, and what to do about notes, stand in a part of their own.
     """
-    if not findings:
-        return ()
-    parts: list[Part] = []
-    notes: list[Part] = []
-    for group in group_findings(findings):
-        first, *others = group
-        if first.severity == "note" and brief_notes:
-            also = f" Also {', '.join(map(_also, others))}." if others else ""
-            parts.append(Paragraph(f"note {first.generator}: {first.message}{also}", "item"))
-            notes += _in_full(group)
-        else:
-            parts += _in_full(group)
-    if notes:
-        parts.append(Paragraph("textassay inspect shows examples of the notes, with remedies.", "note"))
-        parts.append(section("Examples of the notes, with remedies", *notes, extra=True))
-    return (Section(_TITLE, tuple(parts)),)
+    groups = group_findings(findings)
+    in_full = [part for group in groups for part in _in_full(group)]
+    if not brief or not findings:
+        return sections(section(_TITLE, *in_full))
+    told = Paragraph("textassay inspect shows examples, with remedies.", "note")
+    folded = section("Examples, with remedies", *in_full, extra=True)
+    return (section(_TITLE, *map(_brief, groups), told, folded),)
 
 
 def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
@@ -68,9 +59,19 @@ def _in_full(group: Sequence[Finding]) -> list[Part]:
     for generated, real in first.pairs[1:]:
         terms += [("generated", generated or "(empty)"), ("real", real or "(empty)")]
     terms += [("also", ", ".join(map(_also, others)))] if others else []
-    kind = "warning" if first.severity == "warning" else "item"
-    line = Paragraph(f"{first.severity} {first.generator}: {first.message}", kind)  # type: ignore[arg-type]
-    return [line, Terms((*terms, ("do", first.remedy)))]
+    return [_paragraph(first), Terms((*terms, ("do", first.remedy)))]
+
+
+def _brief(group: Sequence[Finding]) -> Paragraph:
+    """Return findings of one kind in a paragraph, warnings with what to do."""
+    first, *others = group
+    also = [f"Also {join_few(list(map(_also, others)))}."] if others else []
+    return _paragraph(first, *also, *([first.remedy] if first.severity == "warning" else []))
+
+
+def _paragraph(finding: Finding, *more: str) -> Paragraph:
+    text = " ".join([f"{finding.severity} {finding.generator}: {finding.message}", *more])
+    return Paragraph(text, "warning" if finding.severity == "warning" else "item")
 
 
 def _also(finding: Finding) -> str:

@@ -37,7 +37,7 @@ _LEGEND_ROW = 0.18
 _TITLE_LINE = 0.16
 _MOST_LINES = 3  # of the name of a panel
 _ROW = 0.25
-_NAME_WIDTH = 22
+_NAME_WIDTH = 24
 _FOREST_WIDTH = 3.2
 _CELL_LETTERS = 6.5  # of a cell of a heat map; longer texts are smaller
 _DOT = 9  # points of the dot beside the name of a series
@@ -315,8 +315,8 @@ def _heat_map(plot: HeatMap) -> Canvas:
     )
     colours = dict(plot.names)
     left += _DOT / 72 * any(name in colours for name in plot.rows)
-    longest = max(map(len, columns), default=1) + 2 * any(name in colours for name in plot.columns)
-    above, beyond = 0.1 + 0.75 * _LETTER * longest, 0.1 + 0.6 * _LETTER * longest
+    longest = max(map(_width, columns), default=_LETTER) + 2 * _LETTER * any(name in colours for name in plot.columns)
+    above, beyond = 0.1 + 0.75 * longest, 0.1 + 0.6 * longest
     figure, axes = canvas(left + plot.wide * len(columns) + beyond, above + 0.34 * len(rows) + 0.1,
                           left=left, right=beyond, top=above, bottom=0.1)  # fmt: skip
     for i, row in enumerate(plot.cells):
@@ -331,11 +331,11 @@ def _heat_map(plot: HeatMap) -> Canvas:
                 continue
             share = 0.0 if cell.value is None else min(1.0, abs(cell.value) / (plot.scale or 1.0))
             colour = PALETTE[cell.colour or ("real" if (cell.value or 0.0) > 0 else "generated")]
-            axes.add_patch(
-                Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, facecolor="none" if cell.outlined else colour,
-                          alpha=None if cell.outlined else 0.75 * share, edgecolor=MUTED if cell.outlined else "none",
-                          linewidth=0.7 if cell.outlined else 0, linestyle=(0, (2, 2)))
-            )  # fmt: skip
+            if cell.outlined or share:
+                look: dict[str, Any] = {"facecolor": colour, "alpha": 0.75 * share, "linewidth": 0, "clip_on": False}
+                if cell.outlined:
+                    look = {"facecolor": "none", "edgecolor": MUTED, "linewidth": 0.7, "linestyle": (0, (2, 2))}
+                axes.add_patch(Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, **look))
             size = plot.size * min(1.0, _CELL_LETTERS / max(1, len(cell.text)))
             axes.text(j, i, cell.text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center", fontsize=size,
                       color=INK if cell.strong else MUTED, fontweight="bold" if cell.bold else "normal")  # fmt: skip

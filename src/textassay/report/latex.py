@@ -42,6 +42,7 @@ _NAME_WIDTH = 22
 # In printer's points, of the article class at 10 pt: text width, gap between columns, a character in \small and beside
 # it in \scriptsize, measured on Computer Modern digits.
 _TEXT_WIDTH, _GAP, _LETTER, _SMALL_LETTER = 345.0, 8.0, 4.7, 3.8
+_SIZE = r"\small"
 _SMALLER = 0.9  # how much narrower footnotesize is, which keeps a main table in one piece
 
 
@@ -91,7 +92,7 @@ def latex_table(table: Table) -> str:
     return "\n\n".join(_one_table(table, page, n) for n, page in enumerate(pages, start=1))
 
 
-def _one_table(table: Table, places: Sequence[int], n: int = 1, *, size: str = r"\small") -> str:
+def _one_table(table: Table, places: Sequence[int], n: int = 1, *, size: str = _SIZE) -> str:
     """Return part `n` of a table, the columns at `places`; what the caption explains stands with the first part."""
     title = (table.title or table.name).removesuffix(".")
     caption = [f"{title}.", *table.notes] if n == 1 else [f"{title} (continued)."]
@@ -113,7 +114,7 @@ def _one_table(table: Table, places: Sequence[int], n: int = 1, *, size: str = r
             r"\vspace{4pt}",
             f"\\label{{tab:textassay-{table.name}{f'-{n}' if n > 1 else ''}}}",
             size,
-            r"\setlength{\tabcolsep}{4pt}",
+            f"\\setlength{{\\tabcolsep}}{{{4 if size == _SIZE else 3}pt}}",
             f"\\begin{{tabular}}{{@{{}}l{columns}@{{}}}}",
             r"\toprule",
             *_heads(table.columns, places),

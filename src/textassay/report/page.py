@@ -21,7 +21,7 @@ from textassay.report.document import Document, Figure, Part, Pieces, Section, T
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap, series_colour
 from textassay.report.svg import on_white, to_inline
-from textassay.report.table import ARROWS, Cell, Table
+from textassay.report.table import ARROWS, Cell, Column, Table
 from textassay.report.text import printable, slug
 
 _OPEN_SECTIONS = 3  # of the page; the others are folded
@@ -31,6 +31,7 @@ _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
 _WORD, _SHORT_NAME, _SLIM = 16, 24, 9  # letters
 _MOST_PANELS_BESIDE = 3
 _MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
+_RIGHT_TO_LEFT = re.compile("[{0}][{0} -]*(?<! )".format(r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"))
 _FOR_SCRIPT = re.compile(r' data-(?:latex|key|first|width|column)="[^"]*"')  # quotes within are escaped
 
 
@@ -76,7 +77,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", _lines(text)),
+        "shown": lambda text: _isolated(_MINUS.sub("\N{MINUS SIGN}", _lines(text))),
+        "isolated": _isolated,
         "quoted": _lines,
         "slug": slug,
         "kind": _kind,
@@ -89,7 +91,7 @@ def _environment() -> Environment:
         "runs": _runs,
         "is_wide": _is_wide,
         "fits_beside": _fits_beside,
-        "breaks": _breaks,
+        "look": _look,
         "is_slim": _is_slim,
     }
     environment.globals["arrows"] = ARROWS
@@ -105,6 +107,11 @@ def _without_blank_lines(text: str) -> str:
 def _lines(text: str) -> str:
     """Return `text` with nothing in it that could steer, its line breaks kept: tooltips and code have several lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def _isolated(text: str) -> Markup:
+    """Return `text`, escaped, with words that run from right to left kept from turning what stands beside them."""
+    return Markup(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))
 
 
 @cache
@@ -196,11 +203,14 @@ def _fits_beside(figure: Figure) -> bool:
     return isinstance(figure.plot, Forest) and len(figure.plot.panels) <= _MOST_PANELS_BESIDE
 
 
-def _breaks(cell: Cell, is_name: bool) -> str:
-    """Return the class of a cell that is not broken over lines: a word nowhere, a short name where there is room."""
-    if len(cell.text) <= _WORD and " " not in cell.text:
-        return " word"
-    return " short" if is_name and len(cell.text) <= _SHORT_NAME else ""
+def _look(cell: Cell, column: Column, is_name: bool) -> str:
+    """Return the classes of a cell; what is not broken over lines: a word nowhere, a name where there is room."""
+    classes = [cell.tone, "" if column.numeric else "left"]
+    if len(cell.text) <= (_SLIM if " " in cell.text else _WORD):
+        classes.append("word")
+    elif is_name and len(cell.text) <= _SHORT_NAME:
+        classes.append("short")
+    return Markup(' class="{}"').format(" ".join(filter(None, classes))) if any(classes) else ""
 
 
 def _is_slim(table: Table) -> bool:
@@ -209,8 +219,8 @@ def _is_slim(table: Table) -> bool:
 
 
 def _sort_key(cell: Cell) -> str:
-    """Return what a column is sorted by: the number in full precision, else the text."""
-    return printable(cell.text if cell.value is None else str(cell.value))
+    """Return the attribute with the number in full precision that a column is sorted by; else it is by the text."""
+    return "" if cell.value is None else Markup(' data-key="{}"').format(printable(str(cell.value)))
 
 
 def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:

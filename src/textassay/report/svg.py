@@ -33,7 +33,11 @@ SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,
 }
 _NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+_TAG = re.compile(r"<[^>]*>")
+_EXACT = re.compile(r"(\d+\.\d\d)\d+")
+_NEEDLESS = re.compile(r' transform="rotate\(-?0 [^"]*"| (?<=<g )id="[^"]*"|font-family: [^;"]*;? ?')
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_FIXED = f"font-family: {_FONTS}; width: {{:g}}px; max-width: 100%; height: auto"
 
 
 def canvas(
@@ -76,7 +80,26 @@ def to_svg(figure: "Figure") -> str:
         warnings.filterwarnings("ignore", message=r"Glyph \d+", category=UserWarning)
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
-    return re.sub(r"'?DejaVu Sans'?(?:, sans-serif)?", _FONTS, buffer.getvalue())
+    return _lighter(buffer.getvalue())
+
+
+def _lighter(svg: str) -> str:
+    """Return `svg` with the fonts named once, coordinates to a hundredth of a point, and no groups without a use."""
+    is_kept: list[bool] = []  # of the groups that are open
+
+    def lighter(tag: re.Match[str]) -> str:
+        if tag[0] == "</g>":
+            return tag[0] if is_kept.pop() else ""
+        kept = _EXACT.sub(r"\1", _NEEDLESS.sub("", tag[0]))
+        if tag[0].startswith("<g"):
+            if tag[0].endswith("/>"):
+                return ""
+            is_kept.append(kept != "<g>")
+            return kept if is_kept[-1] else ""
+        return kept.replace("<svg ", f'<svg font-family="{_FONTS}" ', 1)
+
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    return re.sub(r"\s*\n\s*", "\n", _TAG.sub(lighter, svg))
 
 
 def on_white(svg: str) -> str:
@@ -95,12 +118,12 @@ def to_inline(svg: str, *, name: str, title: str, themed: bool = True) -> str:
     head, body = svg[start:head_end], svg[head_end + 1 :]
     box = re.search(r'viewBox="([^"]*)"', head)
     assert box is not None
-    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
     body = re.sub(r'\bid="(?!DejaVu)([^"]*)"', rf'id="{name}-\1"', body)
     body = re.sub(r"url\(#([^)]*)\)", rf"url(#{name}-\1)", body)
     body = re.sub(r'xlink:href="#([^"]*)"', rf'href="#{name}-\1"', body)
     for variable, colour in PALETTE.items() if themed else ():
         body = body.replace(colour, f"var(--{variable})")
     width = float(box[1].split()[2])
-    style = f"--natural: {width:g}" if themed else f"width: {1.25 * width:g}px; max-width: 100%; height: auto"
+    style = f"--natural: {width:g}" if themed else _FIXED.format(1.25 * width)
     return f'<svg viewBox="{box[1]}" role="img" aria-label="{title}" style="{style}">{body.strip()}'

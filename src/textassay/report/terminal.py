@@ -105,7 +105,7 @@ def _print_paragraph(part: Paragraph, console: Console) -> None:
         grid.add_row(safe(console, "·"), safe(console, part.text, "bold" if part.kind == "warning" else ""))
         print_table(console, grid)
         return
-    text = safe(console, part.text, "dim" if part.kind == "note" else "")
+    text = _note(part.text, console) if part.kind == "note" else safe(console, part.text)
     console.print(Padding(text, (0, 0, 0, 2), expand=False))
 
 
@@ -123,7 +123,12 @@ def _print_table(table: Table, console: Console) -> None:
         console.print(Padding(safe(console, table.title, "bold"), (0, 0, 0, 2), expand=False))
     print_table(console, grid)
     for note in table.notes:
-        console.print(Padding(safe(console, note, "dim"), (0, 0, 0, 2), expand=False))
+        console.print(Padding(_note(note, console), (0, 0, 0, 2), expand=False))
+
+
+def _note(text: str, console: Console) -> Text:
+    """Return a note; what is bold elsewhere has a star on a terminal, which may have no bold letters."""
+    return safe(console, re.sub("[Bb]old: ", "* ", text), "dim")
 
 
 def shown_columns(table: Table, console: Console) -> list[int]:

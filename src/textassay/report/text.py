@@ -145,6 +145,12 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def join_few(words: Sequence[str], most: int = 4) -> str:
+    """Return the words as `join_words` does, of more than `most` the first ones and how many more there are."""
+    more = [f"{len(words) - most} more"] if len(words) > most else []
+    return join_words([*words[:most], *more])
+
+
 def printable(text: str) -> str:
     """Return `text` with what could steer a terminal or reorder a page replaced: controls, line breaks, directions."""
     return "".join("\N{REPLACEMENT CHARACTER}" if _steers(character) else character for character in text)

@@ -33,9 +33,9 @@ def bench_document(bench: Bench) -> Document:
             *_sources(bench),
         ),
         sections(
-            *inspection_sections(bench.findings, brief_notes=True),
             section(f"Share of the true discrepancy found, and order of the worlds, {_size(bench, n)}",
                     _shares(summaries, n), _figure(bench, n)),
+            *inspection_sections(bench.findings, brief=True),
             section("Do bounds and intervals hold?", _honesty(bench, summaries)),
             section(f"Mean share by {_side(bench)}", _growth(bench, summaries)) if len(bench.sizes) > 1 else None,
             section(f"World by world, {_size(bench, n)}", _worlds(bench, n)),

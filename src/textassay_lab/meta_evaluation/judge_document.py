@@ -36,7 +36,7 @@ from textassay.report.table import (
     record,
     text_cell,
 )
-from textassay.report.text import count, join_words, level, number, p_value, slug, span
+from textassay.report.text import count, counted, join_words, level, number, p_value, slug, span
 from textassay_lab.meta_evaluation.correlations import Agreement
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 from textassay_lab.meta_evaluation.judging import Judging, MetricVerdict
@@ -60,7 +60,7 @@ def judge_document(judging: Judging) -> Document:
     besides = [f"{name} is left out: {reason}" for name, reason in judging.left_out.items()] + list(judging.warnings)
     return Document(
         "Which metric to trust",
-        (*_read_warnings_first(judging), verdict_sentences(judging, judging.verdicts[0])[0]),
+        (verdict_sentences(judging, judging.verdicts[0])[0], *_caveat(judging)),
         (
             ("Generators", ", ".join(judging.generators)),
             *([("Real text", judging.real)] if judging.real else []),
@@ -70,8 +70,8 @@ def judge_document(judging: Judging) -> Document:
             *([("Sentence vectors", join_words(of_vectors))] if of_vectors else []),
         ),
         sections(
-            *inspection_sections(judging.findings, brief_notes=True),
             *(_verdict(judging, verdict) for verdict in judging.verdicts),
+            *inspection_sections(judging.findings, brief=True),
             _texts(judging) if judging.text_correlations else None,
             section("Values", _values_figure(judging), _values(judging)),
             section("Metrics beside each other", _matrix(judging), _scatters(judging), _ranks(judging)),
@@ -123,12 +123,10 @@ def _gold_name(gold: str) -> str:
     return f"{gold} ({_GOLDS[gold]})" if gold in _GOLDS else gold
 
 
-def _read_warnings_first(judging: Judging) -> list[str]:
+def _caveat(judging: Judging) -> list[str]:
     """Return the sentence that is needed where inspection warned of the texts."""
     kinds = sorted({finding.kind for finding in judging.findings if finding.severity == "warning"})
-    warned = (
-        f"First read the warnings ({join_words(kinds)}): metrics may have ranked the generators by these differences."
-    )
+    warned = f"Metrics may have ranked the generators by differences that the warnings name: {join_words(kinds)}."
     return [warned] if kinds else []
 
 
@@ -194,8 +192,8 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
         (Column("p alone", hidden=True, note="of chance, not corrected"), lambda name: tau(name).p, p_cell),
     ], title=f"Agreement with {verdict.gold} over {len(judging.generators)} generators",
     notes=(
-        f"{one.n_pairs:,} pairs, {one.n_separated:,} of them separated by {verdict.gold}. Marked: may be the best, and "
-        "not by chance.",
+        f"{counted(one.n_pairs, 'pair')}, {one.n_separated:,} of them separated by {verdict.gold}. Bold: may be the "
+        "best, and not by chance.",
         f"tau: Kendall's tau-b with its {level(judging.level)} interval over other generators and texts, or over "
         "other texts of these generators alone. p: of chance, adjusted over all metrics (Holm); rho, r: Spearman, "
         "Pearson. wrong: pairs in the wrong order, in brackets those that the gold separates; soft: soft pairwise "

@@ -71,12 +71,12 @@ def stress_document(stress: Stress) -> Document:
             ("Settings", f"intervals and tests at {level(stress.level)}; seed {stress.seed}"),
         ),
         sections(
-            *inspection_sections(stress.findings, brief_notes=True),
             section(
                 "Response of each metric to each kind of damage",
                 _map(stress) if has_curves else None,
                 _verdicts(stress),
             ),
+            *inspection_sections(stress.findings, brief=True),
             section("How to read it", Terms(_MARKS)),
             section("The damages", Terms(damages), _curves(stress) if has_curves else None),
             section("Left out", Terms(tuple(stress.left_out.items()))) if stress.left_out else None,

@@ -103,13 +103,11 @@ def test_figures_show_every_evaluator_and_what_may_be_luck() -> None:
         assert "nan" not in figure.description
 
 
-def test_warnings_of_inspection_stand_before_the_verdict() -> None:
+def test_the_verdict_stands_before_what_warns_of_it() -> None:
     warning = Finding("glued", "warning", "g0", "Glued.", 1, 0, 2, 2, None, None, "Repair it.")
     sentences = judge_document(replace(made(), findings=(warning,))).answer
-    assert (
-        sentences[0] == "First read the warnings (glued): metrics may have ranked the generators by these differences."
-    )
-    assert sentences[1].startswith("To rank such generators, trust near")
+    assert sentences[0].startswith("To rank such generators, trust near")
+    assert sentences[1] == "Metrics may have ranked the generators by differences that the warnings name: glued."
 
 
 def test_undefined_correlations_are_said_to_be_so() -> None:

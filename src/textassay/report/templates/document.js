@@ -32,7 +32,7 @@ function sortBy(table, head) {
     let end = start;
     while (end < rows.length && rows[end].className === "") end += 1;
     const part = rows.slice(start, end);
-    const keyOf = (row) => row.cells[place].dataset.key;
+    const keyOf = (row) => row.cells[place].dataset.key ?? row.cells[place].querySelector("bdi").textContent;
     part.sort((a, b) => compare(keyOf(a), keyOf(b), falling));
     const next = rows[end] || null;
     part.forEach((row) => body.insertBefore(row, next));
