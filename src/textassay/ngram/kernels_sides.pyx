@@ -287,8 +287,52 @@ cdef void sum_tokens(
 # Skip-grams by side: see `skip_counts`.
 
 cdef enum:
+    ONCE = -1  # it occurs nowhere else
     OUTSIDE = -2  # the pattern extends beyond the start of the text
     SKIP_FOLLOWERS = 3  # column of the first side, after the occurrences of contexts
+
+
+def number_extended(
+    const int32_t[::1] contexts, const int32_t[::1] tokens, const int64_t[::1] offsets, int64_t distance,
+    int64_t reach, int32_t[::1] extended, int64_t at_once,
+):
+    """Number the contexts with the token `distance` before each place that occur at least twice; return how many.
+
+    `extended`: filled with -1 for those that occur once; OUTSIDE where less than `reach` tokens come before in the
+    text. At most about `at_once` are looked for in one pass, to limit memory.
+    """
+    cdef int64_t text, place, key, part, n_candidates = 0, n_known = 0, size = 2
+    with nogil:
+        for text in range(offsets.shape[0] - 1):
+            for place in range(offsets[text], offsets[text + 1]):
+                extended[place] = OUTSIDE if place < offsets[text] + reach else ONCE
+                n_candidates += extended[place] == ONCE and contexts[place] >= 0
+    cdef int64_t n_parts = n_candidates // at_once + 1
+    while size < 2 * (n_candidates // n_parts + 1):
+        size *= 2
+    cdef int64_t[::1] keys = np.empty(size, dtype=np.int64)
+    cdef int32_t[::1] values = np.empty(size, dtype=np.int32)
+    cdef uint64_t slot
+    with nogil:
+        for part in range(n_parts):
+            keys[:] = FREE
+            for place in range(contexts.shape[0]):
+                if extended[place] != ONCE or contexts[place] < 0:
+                    continue
+                key = pair(contexts[place], tokens[place - distance])
+                if n_parts > 1 and <int64_t> (hashed(key) >> 40) % n_parts != part:
+                    continue
+                slot = slot_of(&keys[0], size - 1, key)
+                if keys[slot] != key:
+                    keys[slot] = key
+                    values[slot] = <int32_t> (-place - 1)  # where it is, until it is seen again
+                    continue
+                if values[slot] < 0:
+                    extended[-<int64_t> values[slot] - 1] = <int32_t> n_known
+                    values[slot] = <int32_t> n_known
+                    n_known += 1
+                extended[place] = values[slot]
+    return n_known
 
 
 def count_tokens(
