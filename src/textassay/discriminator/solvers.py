@@ -55,25 +55,28 @@ def fit_logistic(
     tolerance: float,
     start: FloatArray | None = None,
     full_steps: bool = False,
+    rows: npt.NDArray[np.int64] | None = None,
 ) -> FloatArray:
     """Return the coefficients of the logistic regression, the intercept last.
 
     `features`: shape (n_rows, n_features), taken in float32; `is_real`: class of each row, shape (n_rows,); `start`:
     where to start, shape (n_features + 1,): near the solution for a smaller `c`, or none for zeros; `full_steps`:
-    whether steps are found more exactly than `tolerance` needs.
+    whether steps are found more exactly than `tolerance` needs; `rows`: those that are fitted, all where None.
 
     Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept not
     counted in the first part; weights have a mean of 1. The same bits whatever else runs.
     """
-    n_rows, n_features = features.shape
-    share = np.count_nonzero(is_real) / n_rows
+    rows = np.arange(features.shape[0]) if rows is None else rows
+    is_real = is_real[rows]
+    share = np.count_nonzero(is_real) / len(rows)
     weights = np.where(is_real, c / (2 * share), c / (2 * (1 - share)))
     signs = np.where(is_real, 1.0, -1.0)
-    first = np.zeros(n_features + 1) if start is None else start.astype(np.float64)
+    first = np.zeros(features.shape[1] + 1) if start is None else start.astype(np.float64)
     solution: FloatArray = minimise_sparse_logistic(
         features.data.astype(np.float32),
-        features.indices.astype(np.uint32),
-        features.indptr.astype(np.uint32),
+        features.indices,
+        features.indptr,
+        rows,
         signs,
         weights,
         first,
