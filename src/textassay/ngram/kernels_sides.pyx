@@ -132,7 +132,7 @@ def describe_sides(
                     continue
                 for place in range(first, last):
                     begin, end = offsets[rows[place]], offsets[rows[place] + 1]
-                    if step != 0 or drawn[place]:
+                    if step == -1 or last > first + 1 or not take_out:  # else it is the text that was just taken out
                         read_text(longest, begin, end, firsts, table, grams)
                     if step != 0:
                         add_text(grams, end - begin, sides[rows[place]], step, table, ignored, ignored)
@@ -210,8 +210,9 @@ cdef inline void add_logs(double* products, double* sums, int64_t n) noexcept no
     """Add the logarithms of `products` to `sums`, and set them to 1."""
     cdef int64_t column
     for column in range(n):
-        sums[column] += log(products[column])
-        products[column] = 1.0
+        if products[column] != 1.0:
+            sums[column] += log(products[column])
+            products[column] = 1.0
 
 
 cdef void sum_tokens(
@@ -418,24 +419,24 @@ cdef void add_skips(
 ) noexcept nogil:
     """Add the skip-grams of a text to its side and the pooled one (step 1) or subtract them (step -1)."""
     cdef int64_t place
-    cdef int32_t context, gram
-    cdef int which, side
-    cdef bint changes
+    cdef int32_t context, gram, limit = 1 if step == 1 else 0
+    cdef int own, pooled
     for place in range(begin, end):
         context, gram = contexts[place], grams[place]
         unigrams[tokens[place]] += step
         if context == OUTSIDE:
             continue
-        for which in range(2):
-            side = own_side if which == 0 else POOLED
-            changes = True
-            if gram >= 0:
-                of_gram[gram, side] += step
-                changes = of_gram[gram, side] == (1 if step == 1 else 0)
-            if context >= 0:
-                of_context[context, side] += step
-                if changes:
-                    of_context[context, SKIP_FOLLOWERS + side] += step
+        own = pooled = step  # of how many distinct followers: none, unless the n-gram is new or gone
+        if gram >= 0:
+            of_gram[gram, own_side] += step
+            of_gram[gram, POOLED] += step
+            own *= of_gram[gram, own_side] == limit
+            pooled *= of_gram[gram, POOLED] == limit
+        if context >= 0:
+            of_context[context, own_side] += step
+            of_context[context, POOLED] += step
+            of_context[context, SKIP_FOLLOWERS + own_side] += own
+            of_context[context, SKIP_FOLLOWERS + POOLED] += pooled
 
 
 cdef void sum_skips(
@@ -445,8 +446,8 @@ cdef void sum_skips(
 ) noexcept nogil:
     """Add the features of a text to `sums`; `n_all`: tokens counted, and one more of each type."""
     cdef double products[N_SIDES + 1]
-    cdef double frequency, gain, left, n_real, n_generated, share
-    cdef int64_t place, n_gram, real, generated
+    cdef double frequency, gain, n_real, n_generated, share
+    cdef int64_t place, real, generated
     cdef int32_t context, gram
     cdef int side
     for side in range(N_SIDES + 1):
@@ -460,10 +461,10 @@ cdef void sum_skips(
         frequency = (unigrams[tokens[place]] + 1.0) / n_all
         for side in range(N_SIDES):
             if of_context[context, side] > 0:
-                n_gram = of_gram[gram, side] if gram >= 0 else 0
-                gain = max(n_gram - discounts[side], 0.0)
-                left = discounts[side] * of_context[context, SKIP_FOLLOWERS + side]
-                products[side] *= (gain / frequency + left) / of_context[context, side]
+                gain = discounts[side] * of_context[context, SKIP_FOLLOWERS + side]
+                if gram >= 0:
+                    gain += max(of_gram[gram, side] - discounts[side], 0.0) / frequency
+                products[side] *= gain / of_context[context, side]
         n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
         share = n_real / (n_real + n_generated)
         real = generated = 0
