@@ -138,21 +138,21 @@ def dense_logistic_path(
     start: DenseLogistic | None = None,
 ) -> Iterator[DenseLogistic]:
     """Yield `fit_dense_logistic` for each strength, each found from the one before."""
+    n_rows, n_columns = columns.shape
+    design = np.empty((n_rows, n_columns + 1))
+    design[:, -1] = 1.0
     means = columns.mean(axis=0)
-    scales = _standard_deviations(columns, means)
+    standardised = np.subtract(columns, means, out=design[:, :-1])
+    scales = _root_mean_squares(standardised)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, np.inf)
     if emphasis is not None:
         scales = scales / emphasis
-    n_rows, n_columns = columns.shape
-    design = np.empty((n_rows, n_columns + 1))
-    np.subtract(columns, means, out=design[:, :-1])
-    np.divide(design[:, :-1], scales, out=design[:, :-1])
-    design[:, -1] = 1.0
+    standardised /= scales
     if n_columns > most_newton and least is None:
         model = LogisticRegression(class_weight="balanced", tol=_TOLERANCE, max_iter=1000, warm_start=True)
         for c in strengths:
             with one_blas_thread():  # the same bits whatever the number of processors
-                model.set_params(C=c).fit(design[:, :-1], is_real)
+                model.set_params(C=c).fit(standardised, is_real)
             yield DenseLogistic(means, scales, model.coef_[0].copy(), float(model.intercept_[0]))
         return
     share = np.count_nonzero(is_real) / n_rows
@@ -166,10 +166,10 @@ def dense_logistic_path(
         yield DenseLogistic(means, scales, theta[:-1], float(theta[-1]))
 
 
-def _standard_deviations(columns: FloatArray, means: FloatArray) -> FloatArray:
-    total = np.zeros(len(means))
+def _root_mean_squares(columns: FloatArray) -> FloatArray:
+    total = np.zeros(columns.shape[1])
     for rows in _blocks(len(columns)):
-        total += np.square(columns[rows] - means).sum(axis=0)
+        total += np.square(columns[rows]).sum(axis=0)
     return np.asarray(np.sqrt(total / len(columns)), dtype=np.float64)
 
 

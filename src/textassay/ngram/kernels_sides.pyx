@@ -224,14 +224,14 @@ cdef void sum_tokens(
     cdef int32_t context, gram
     cdef int side
     cdef bint raw
-    cdef double witten_bell[N_SIDES]
+    cdef double witten_bell[2]
     cdef double kneser_ney[N_SIDES]
     cdef double over_pooled[2]
-    cdef double lower, off, left, n_real, n_generated, share, smallest_share = 0.01
+    cdef double lower, off, left, n_real, n_generated, odds, share, smallest_share = 0.01
     for position in range(1, n_tokens):
-        for side in range(N_SIDES):
-            witten_bell[side] = kneser_ney[side] = uniform
-        over_pooled[0] = over_pooled[1] = uniform
+        kneser_ney[POOLED] = uniform
+        for side in range(2):
+            witten_bell[side] = kneser_ney[side] = over_pooled[side] = uniform
         for which in range(n_strengths):
             ratios[which] = 1.0
         for level in range(n_levels):
@@ -250,9 +250,9 @@ cdef void sum_tokens(
                             continue
                         n_gram = table[gram + COUNT + side] if gram >= 0 else 0
                         n_followers = table[context + FOLLOWERS + side]
-                        witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
                         off = discounts[side, level]
                         if side < POOLED:
+                            witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
                             over_pooled[side] = (max(n_gram - off, 0.0) + off * n_followers * lower) / n_context
                         if not raw:
                             n_context = table[context + AROUND + side]
@@ -261,6 +261,7 @@ cdef void sum_tokens(
                             left = min(off * n_followers, <double> n_context)
                             kneser_ney[side] = (max(n_gram - off, 0.0) + left * kneser_ney[side]) / n_context
                     n_real, n_generated = table[context + COUNT] + 1.0, table[context + COUNT + 1] + 1.0
+                    odds = n_generated / n_real
                     real = generated = 0
                     if gram >= 0:
                         real, generated = table[gram + COUNT], table[gram + COUNT + 1]
@@ -270,7 +271,7 @@ cdef void sum_tokens(
                         ratios[which] = (
                             (real + strengths[which] * share)
                             / (generated + strengths[which] * (1.0 - share))
-                            * (n_generated / n_real)
+                            * odds
                         )
             column = level * width
             products[column] *= witten_bell[0] / witten_bell[1]
