@@ -66,7 +66,9 @@ def test_new_words_and_short_sentences_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("in_groups", [False, True])
-def test_of_many_texts_parts_are_counted_as_if_there_were_no_others(in_groups: bool) -> None:
+def test_of_many_texts_parts_are_counted_as_if_there_were_no_others(
+    in_groups: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Texts numbered together, with or without numbers for what occurs once, are described as each part for itself."""
     sides = pair()
     everything = Corpus.concatenate(sides)
@@ -79,7 +81,9 @@ def test_of_many_texts_parts_are_counted_as_if_there_were_no_others(in_groups: b
     alone = SkipCounts.build(*(everything.take(counted[is_real[counted] == side]) for side in (True, False)))
     both = np.sort(np.concatenate([counted, later]))
     of_both = SkipCounts.build(*(everything.take(both[is_real[both] == side]) for side in (True, False)))
-    for texts in (SkipTexts.repeated(sides), SkipTexts.with_index(sides)):
+    in_one_pass = SkipTexts.repeated(sides)
+    monkeypatch.setattr("textassay.ngram.skip_counts._AT_ONCE", 50)
+    for texts in (in_one_pass, SkipTexts.repeated(sides), SkipTexts.with_index(sides)):
         counts = SkipCounts(texts, np.where(is_real, 0, 1).astype(np.int8))
         counts.count(counted)
         own = counts.describe_own(groups, rows=counted, drawn=drawn)

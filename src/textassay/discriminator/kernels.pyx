@@ -21,30 +21,35 @@ ctypedef fused index:
 
 
 def minimise_sparse_logistic(
-    const float[::1] data, const uint32_t[::1] indices, const uint32_t[::1] indptr, const double[::1] signs,
-    const double[::1] weights, const double[::1] start, double tolerance, double cg_share,
+    const float[::1] data, const index[::1] indices, const index[::1] indptr, const int64_t[::1] rows,
+    const double[::1] signs, const double[::1] weights, const double[::1] start, double tolerance, double cg_share,
 ):
     """Return the coefficients with the least loss, the intercept last, shape (n_features + 1,).
 
-    `data`, `indices`, `indptr`: rows of features; `signs`, `weights`: of each row, shape (n_rows,); `start`: where to
-    start; `tolerance`: of the gradient's length, in that at zero; `cg_share`: what part of it a step may miss.
+    `data`, `indices`, `indptr`: rows of features; `rows`: those that count; `signs`, `weights`: of each of these, shape
+    (n_rows,); `start`: where to start; `tolerance`: of the gradient's length, in that at zero; `cg_share`: what part of
+    it a step may miss.
     """
-    cdef Py_ssize_t n_rows = indptr.shape[0] - 1, n_features = start.shape[0] - 1
+    cdef Py_ssize_t n_rows = rows.shape[0], n_features = start.shape[0] - 1
     theta_of = np.array(start)
     cdef double[::1] theta = theta_of, candidate = np.empty(n_features + 1), gradient = np.zeros(n_features + 1)
     cdef double[::1] diagonal = np.empty(n_features + 1), step = np.empty(n_features + 1)
     cdef double[:, ::1] scratch = np.empty((4, n_features + 1))
     cdef double[::1] margins = np.empty(n_rows), new_margins = np.empty(n_rows), along = np.empty(n_rows)
-    cdef double[::1] slopes = np.empty(n_rows), curvatures = np.empty(n_rows)
-    cdef double goal, value, new_value, wrong, downhill, size
+    cdef double[::1] curvatures = np.empty(n_rows)
+    cdef const float* values = NULL
+    cdef double goal, value, new_value, wrong, slope, curvature, downhill, size
     cdef Py_ssize_t row, entry, feature
     cdef int newton_step, halving
     cdef bint improved
     with nogil:
-        fill_products(data, indices, indptr, theta, margins)
+        for entry in range(data.shape[0]):
+            if data[entry] != 1.0:
+                values = &data[0]
+                break
+        fill_products(values, indices, indptr, rows, theta, margins)
         for row in range(n_rows):
-            slopes[row] = -0.5 * weights[row] * signs[row]
-        add_transposed(data, indices, indptr, slopes, gradient)
+            add_row(values, indices, indptr, rows[row], -0.5 * weights[row] * signs[row], gradient)
         goal = tolerance * length_of(gradient)
         value = loss_of(margins, signs, weights, theta)
         for newton_step in range(MAX_NEWTON_STEPS):
@@ -55,17 +60,19 @@ def minimise_sparse_logistic(
             diagonal[n_features] = 1e-12
             for row in range(n_rows):
                 wrong = 1.0 / (1.0 + exp(signs[row] * margins[row]))
-                slopes[row] = -weights[row] * signs[row] * wrong
-                curvatures[row] = weights[row] * wrong * (1.0 - wrong)
-                for entry in range(indptr[row], indptr[row + 1]):
-                    gradient[indices[entry]] += slopes[row] * data[entry]
-                    diagonal[indices[entry]] += curvatures[row] * data[entry] * data[entry]
-                gradient[n_features] += slopes[row]
-                diagonal[n_features] += curvatures[row]
+                slope = -weights[row] * signs[row] * wrong
+                curvature = curvatures[row] = weights[row] * wrong * (1.0 - wrong)
+                for entry in range(indptr[rows[row]], indptr[rows[row] + 1]):
+                    gradient[indices[entry]] += slope * value_at(values, entry)
+                    diagonal[indices[entry]] += curvature * value_at(values, entry) * value_at(values, entry)
+                gradient[n_features] += slope
+                diagonal[n_features] += curvature
             if length_of(gradient) <= goal:
                 break
-            conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient, cg_share * goal, step, scratch)
-            fill_products(data, indices, indptr, step, along)
+            conjugate_gradients(
+                values, indices, indptr, rows, curvatures, diagonal, gradient, cg_share * goal, step, scratch
+            )
+            fill_products(values, indices, indptr, rows, step, along)
             downhill = 0.0
             for feature in range(n_features + 1):
                 downhill += gradient[feature] * step[feature]
@@ -88,55 +95,77 @@ def minimise_sparse_logistic(
 
 
 cdef void conjugate_gradients(
-    const float[::1] data, const uint32_t[::1] indices, const uint32_t[::1] indptr, const double[::1] curvatures,
-    const double[::1] diagonal, const double[::1] gradient, double least, double[::1] step, double[:, ::1] scratch,
+    const float* values, const index[::1] indices, const index[::1] indptr, const int64_t[::1] rows,
+    const double[::1] curvatures, const double[::1] diagonal, const double[::1] gradient, double least,
+    double[::1] step, double[:, ::1] scratch,
 ) noexcept nogil:
     """Fill a step s with (I + X' diag(curvatures) X) s near -gradient; the intercept's column of X is all ones.
 
     It ends where the residual is a share of the gradient, or as short as `least`. `scratch`: shape (4, n_features + 1).
+    Few loops over features, each of several sums: these wait for memory.
     """
     cdef double[::1] residual = scratch[0], scaled = scratch[1], direction = scratch[2], image = scratch[3]
-    cdef Py_ssize_t n_features = gradient.shape[0] - 1, n_rows = indptr.shape[0] - 1, feature, row, entry
+    cdef Py_ssize_t n_features = gradient.shape[0] - 1, feature, row
     cdef double goal = max(CG_TOLERANCE * length_of(gradient), least)
-    cdef double energy = 0.0, new_energy, bend, length, ratio, product
+    cdef double energy = 0.0, new_energy, squares, bend, length, ratio, product
     cdef int cg_step
     for feature in range(n_features + 1):
         step[feature] = 0.0
         residual[feature] = -gradient[feature]
         scaled[feature] = residual[feature] / diagonal[feature]
-        direction[feature] = scaled[feature]
+        direction[feature] = image[feature] = scaled[feature]
         energy += residual[feature] * scaled[feature]
     for cg_step in range(MAX_CG_STEPS):
-        for feature in range(n_features):
-            image[feature] = direction[feature]
         image[n_features] = 0.0
-        for row in range(n_rows):
-            product = direction[n_features]
-            for entry in range(indptr[row], indptr[row + 1]):
-                product += data[entry] * direction[indices[entry]]
-            product *= curvatures[row]
-            for entry in range(indptr[row], indptr[row + 1]):
-                image[indices[entry]] += data[entry] * product
-            image[n_features] += product
+        for row in range(rows.shape[0]):
+            product = curvatures[row] * product_of(values, indices, indptr, rows[row], direction)
+            add_row(values, indices, indptr, rows[row], product, image)
         bend = 0.0
         for feature in range(n_features + 1):
             bend += direction[feature] * image[feature]
         if bend <= 0.0:
             break
         length = energy / bend
+        squares = new_energy = 0.0
         for feature in range(n_features + 1):
             step[feature] += length * direction[feature]
             residual[feature] -= length * image[feature]
-        if length_of(residual) <= goal:
-            break
-        new_energy = 0.0
-        for feature in range(n_features + 1):
             scaled[feature] = residual[feature] / diagonal[feature]
+            squares += residual[feature] * residual[feature]
             new_energy += residual[feature] * scaled[feature]
+        if sqrt(squares) <= goal:
+            break
         ratio = new_energy / energy
         energy = new_energy
         for feature in range(n_features + 1):
-            direction[feature] = scaled[feature] + ratio * direction[feature]
+            direction[feature] = image[feature] = scaled[feature] + ratio * direction[feature]
+
+
+cdef inline double value_at(const float* values, Py_ssize_t entry) noexcept nogil:
+    """Return a value of the features; all are 1 where `values` is NULL, and need not be read."""
+    return 1.0 if values == NULL else values[entry]
+
+
+cdef inline double product_of(
+    const float* values, const index[::1] indices, const index[::1] indptr, int64_t row, const double[::1] theta
+) noexcept nogil:
+    """Return the product of a row with `theta`, intercept included."""
+    cdef double product = theta[theta.shape[0] - 1]
+    cdef Py_ssize_t entry
+    for entry in range(indptr[row], indptr[row + 1]):
+        product += value_at(values, entry) * theta[indices[entry]]
+    return product
+
+
+cdef inline void add_row(
+    const float* values, const index[::1] indices, const index[::1] indptr, int64_t row, double factor,
+    double[::1] sums,
+) noexcept nogil:
+    """Add a row times `factor` to `sums`, intercept included."""
+    cdef Py_ssize_t entry
+    for entry in range(indptr[row], indptr[row + 1]):
+        sums[indices[entry]] += value_at(values, entry) * factor
+    sums[sums.shape[0] - 1] += factor
 
 
 cdef void move(const double[::1] start, double size, const double[::1] step, double[::1] end) noexcept nogil:
@@ -147,29 +176,13 @@ cdef void move(const double[::1] start, double size, const double[::1] step, dou
 
 
 cdef void fill_products(
-    const float[::1] data, const uint32_t[::1] indices, const uint32_t[::1] indptr, const double[::1] theta,
-    double[::1] products,
+    const float* values, const index[::1] indices, const index[::1] indptr, const int64_t[::1] rows,
+    const double[::1] theta, double[::1] products,
 ) noexcept nogil:
     """Fill `products` with each row's product with `theta`, intercept included."""
-    cdef Py_ssize_t row, entry
-    cdef double product, intercept = theta[theta.shape[0] - 1]
-    for row in range(indptr.shape[0] - 1):
-        product = intercept
-        for entry in range(indptr[row], indptr[row + 1]):
-            product += data[entry] * theta[indices[entry]]
-        products[row] = product
-
-
-cdef void add_transposed(
-    const float[::1] data, const uint32_t[::1] indices, const uint32_t[::1] indptr, const double[::1] factors,
-    double[::1] sums,
-) noexcept nogil:
-    """Add to `sums` the rows, each times its factor, intercept included."""
-    cdef Py_ssize_t row, entry
-    for row in range(indptr.shape[0] - 1):
-        for entry in range(indptr[row], indptr[row + 1]):
-            sums[indices[entry]] += data[entry] * factors[row]
-        sums[sums.shape[0] - 1] += factors[row]
+    cdef Py_ssize_t row
+    for row in range(rows.shape[0]):
+        products[row] = product_of(values, indices, indptr, rows[row], theta)
 
 
 cdef double loss_of(

@@ -55,25 +55,28 @@ def fit_logistic(
     tolerance: float,
     start: FloatArray | None = None,
     full_steps: bool = False,
+    rows: npt.NDArray[np.int64] | None = None,
 ) -> FloatArray:
     """Return the coefficients of the logistic regression, the intercept last.
 
     `features`: shape (n_rows, n_features), taken in float32; `is_real`: class of each row, shape (n_rows,); `start`:
     where to start, shape (n_features + 1,): near the solution for a smaller `c`, or none for zeros; `full_steps`:
-    whether steps are found more exactly than `tolerance` needs.
+    whether steps are found more exactly than `tolerance` needs; `rows`: those that are fitted, all where None.
 
     Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept not
     counted in the first part; weights have a mean of 1. The same bits whatever else runs.
     """
-    n_rows, n_features = features.shape
-    share = np.count_nonzero(is_real) / n_rows
+    rows = np.arange(features.shape[0]) if rows is None else rows
+    is_real = is_real[rows]
+    share = np.count_nonzero(is_real) / len(rows)
     weights = np.where(is_real, c / (2 * share), c / (2 * (1 - share)))
     signs = np.where(is_real, 1.0, -1.0)
-    first = np.zeros(n_features + 1) if start is None else start.astype(np.float64)
+    first = np.zeros(features.shape[1] + 1) if start is None else start.astype(np.float64)
     solution: FloatArray = minimise_sparse_logistic(
         features.data.astype(np.float32),
-        features.indices.astype(np.uint32),
-        features.indptr.astype(np.uint32),
+        features.indices,
+        features.indptr,
+        rows,
         signs,
         weights,
         first,
@@ -135,21 +138,21 @@ def dense_logistic_path(
     start: DenseLogistic | None = None,
 ) -> Iterator[DenseLogistic]:
     """Yield `fit_dense_logistic` for each strength, each found from the one before."""
+    n_rows, n_columns = columns.shape
+    design = np.empty((n_rows, n_columns + 1))
+    design[:, -1] = 1.0
     means = columns.mean(axis=0)
-    scales = _standard_deviations(columns, means)
+    standardised = np.subtract(columns, means, out=design[:, :-1])
+    scales = _root_mean_squares(standardised)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, np.inf)
     if emphasis is not None:
         scales = scales / emphasis
-    n_rows, n_columns = columns.shape
-    design = np.empty((n_rows, n_columns + 1))
-    np.subtract(columns, means, out=design[:, :-1])
-    np.divide(design[:, :-1], scales, out=design[:, :-1])
-    design[:, -1] = 1.0
+    standardised /= scales
     if n_columns > most_newton and least is None:
         model = LogisticRegression(class_weight="balanced", tol=_TOLERANCE, max_iter=1000, warm_start=True)
         for c in strengths:
             with one_blas_thread():  # the same bits whatever the number of processors
-                model.set_params(C=c).fit(design[:, :-1], is_real)
+                model.set_params(C=c).fit(standardised, is_real)
             yield DenseLogistic(means, scales, model.coef_[0].copy(), float(model.intercept_[0]))
         return
     share = np.count_nonzero(is_real) / n_rows
@@ -163,10 +166,10 @@ def dense_logistic_path(
         yield DenseLogistic(means, scales, theta[:-1], float(theta[-1]))
 
 
-def _standard_deviations(columns: FloatArray, means: FloatArray) -> FloatArray:
-    total = np.zeros(len(means))
+def _root_mean_squares(columns: FloatArray) -> FloatArray:
+    total = np.zeros(columns.shape[1])
     for rows in _blocks(len(columns)):
-        total += np.square(columns[rows] - means).sum(axis=0)
+        total += np.square(columns[rows]).sum(axis=0)
     return np.asarray(np.sqrt(total / len(columns)), dtype=np.float64)
 
 

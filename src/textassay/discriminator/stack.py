@@ -241,7 +241,7 @@ class LinearMargins:
     ) -> "tuple[LinearMargins, FloatArray]":
         """Return models of the texts `numbers` of `counts`, and margins of these; all shapes (N,)."""
         ngrams, own_counts = counts.learnt_from(numbers)
-        rows = Weights()(own_counts)
+        features = Weights()(own_counts)
         groups = np.arange(len(is_real)) if groups is None else groups
         parts = stream(0, "linear margins", "parts").permutation(int(groups.max()) + 1)[groups] % _N_FOLDS
         margins = np.zeros(len(is_real))
@@ -251,8 +251,8 @@ class LinearMargins:
             own = np.flatnonzero(parts == part)
             if is_real[rest].all() or not is_real[rest].any():
                 continue
-            theta = fit_logistic(rows[rest], is_real[rest], c=_C, tolerance=_TOLERANCE)
-            margins[own] = rows[own] @ theta[:-1] + theta[-1]
+            theta = fit_logistic(features, is_real, c=_C, tolerance=_TOLERANCE, rows=rest)
+            margins[own] = (features @ theta[:-1])[own] + theta[-1]
             fits.append(theta)
         mean = np.mean(fits, axis=0) if fits else np.zeros(len(ngrams.columns) + 1)
         return cls(ngrams, mean), margins

@@ -132,7 +132,7 @@ def describe_sides(
                     continue
                 for place in range(first, last):
                     begin, end = offsets[rows[place]], offsets[rows[place] + 1]
-                    if step != 0 or drawn[place]:
+                    if step == -1 or last > first + 1 or not take_out:  # else it is the text that was just taken out
                         read_text(longest, begin, end, firsts, table, grams)
                     if step != 0:
                         add_text(grams, end - begin, sides[rows[place]], step, table, ignored, ignored)
@@ -210,8 +210,9 @@ cdef inline void add_logs(double* products, double* sums, int64_t n) noexcept no
     """Add the logarithms of `products` to `sums`, and set them to 1."""
     cdef int64_t column
     for column in range(n):
-        sums[column] += log(products[column])
-        products[column] = 1.0
+        if products[column] != 1.0:
+            sums[column] += log(products[column])
+            products[column] = 1.0
 
 
 cdef void sum_tokens(
@@ -223,14 +224,14 @@ cdef void sum_tokens(
     cdef int32_t context, gram
     cdef int side
     cdef bint raw
-    cdef double witten_bell[N_SIDES]
+    cdef double witten_bell[2]
     cdef double kneser_ney[N_SIDES]
     cdef double over_pooled[2]
-    cdef double lower, off, left, n_real, n_generated, share, smallest_share = 0.01
+    cdef double lower, off, left, n_real, n_generated, odds, share, smallest_share = 0.01
     for position in range(1, n_tokens):
-        for side in range(N_SIDES):
-            witten_bell[side] = kneser_ney[side] = uniform
-        over_pooled[0] = over_pooled[1] = uniform
+        kneser_ney[POOLED] = uniform
+        for side in range(2):
+            witten_bell[side] = kneser_ney[side] = over_pooled[side] = uniform
         for which in range(n_strengths):
             ratios[which] = 1.0
         for level in range(n_levels):
@@ -249,9 +250,9 @@ cdef void sum_tokens(
                             continue
                         n_gram = table[gram + COUNT + side] if gram >= 0 else 0
                         n_followers = table[context + FOLLOWERS + side]
-                        witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
                         off = discounts[side, level]
                         if side < POOLED:
+                            witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
                             over_pooled[side] = (max(n_gram - off, 0.0) + off * n_followers * lower) / n_context
                         if not raw:
                             n_context = table[context + AROUND + side]
@@ -260,6 +261,7 @@ cdef void sum_tokens(
                             left = min(off * n_followers, <double> n_context)
                             kneser_ney[side] = (max(n_gram - off, 0.0) + left * kneser_ney[side]) / n_context
                     n_real, n_generated = table[context + COUNT] + 1.0, table[context + COUNT + 1] + 1.0
+                    odds = n_generated / n_real
                     real = generated = 0
                     if gram >= 0:
                         real, generated = table[gram + COUNT], table[gram + COUNT + 1]
@@ -269,7 +271,7 @@ cdef void sum_tokens(
                         ratios[which] = (
                             (real + strengths[which] * share)
                             / (generated + strengths[which] * (1.0 - share))
-                            * (n_generated / n_real)
+                            * odds
                         )
             column = level * width
             products[column] *= witten_bell[0] / witten_bell[1]
@@ -287,8 +289,52 @@ cdef void sum_tokens(
 # Skip-grams by side: see `skip_counts`.
 
 cdef enum:
+    ONCE = -1  # it occurs nowhere else
     OUTSIDE = -2  # the pattern extends beyond the start of the text
     SKIP_FOLLOWERS = 3  # column of the first side, after the occurrences of contexts
+
+
+def number_extended(
+    const int32_t[::1] contexts, const int32_t[::1] tokens, const int64_t[::1] offsets, int64_t distance,
+    int64_t reach, int32_t[::1] extended, int64_t at_once,
+):
+    """Number the contexts with the token `distance` before each place that occur at least twice; return how many.
+
+    `extended`: filled with -1 for those that occur once; OUTSIDE where less than `reach` tokens come before in the
+    text. At most about `at_once` are looked for in one pass, to limit memory.
+    """
+    cdef int64_t text, place, key, part, n_candidates = 0, n_known = 0, size = 2
+    with nogil:
+        for text in range(offsets.shape[0] - 1):
+            for place in range(offsets[text], offsets[text + 1]):
+                extended[place] = OUTSIDE if place < offsets[text] + reach else ONCE
+                n_candidates += extended[place] == ONCE and contexts[place] >= 0
+    cdef int64_t n_parts = n_candidates // at_once + 1
+    while size < 2 * (n_candidates // n_parts + 1):
+        size *= 2
+    cdef int64_t[::1] keys = np.empty(size, dtype=np.int64)
+    cdef int32_t[::1] values = np.empty(size, dtype=np.int32)
+    cdef uint64_t slot
+    with nogil:
+        for part in range(n_parts):
+            keys[:] = FREE
+            for place in range(contexts.shape[0]):
+                if extended[place] != ONCE or contexts[place] < 0:
+                    continue
+                key = pair(contexts[place], tokens[place - distance])
+                if n_parts > 1 and <int64_t> (hashed(key) >> 40) % n_parts != part:
+                    continue
+                slot = slot_of(&keys[0], size - 1, key)
+                if keys[slot] != key:
+                    keys[slot] = key
+                    values[slot] = <int32_t> (-place - 1)  # where it is, until it is seen again
+                    continue
+                if values[slot] < 0:
+                    extended[-<int64_t> values[slot] - 1] = <int32_t> n_known
+                    values[slot] = <int32_t> n_known
+                    n_known += 1
+                extended[place] = values[slot]
+    return n_known
 
 
 def count_tokens(
@@ -374,24 +420,24 @@ cdef void add_skips(
 ) noexcept nogil:
     """Add the skip-grams of a text to its side and the pooled one (step 1) or subtract them (step -1)."""
     cdef int64_t place
-    cdef int32_t context, gram
-    cdef int which, side
-    cdef bint changes
+    cdef int32_t context, gram, limit = 1 if step == 1 else 0
+    cdef int own, pooled
     for place in range(begin, end):
         context, gram = contexts[place], grams[place]
         unigrams[tokens[place]] += step
         if context == OUTSIDE:
             continue
-        for which in range(2):
-            side = own_side if which == 0 else POOLED
-            changes = True
-            if gram >= 0:
-                of_gram[gram, side] += step
-                changes = of_gram[gram, side] == (1 if step == 1 else 0)
-            if context >= 0:
-                of_context[context, side] += step
-                if changes:
-                    of_context[context, SKIP_FOLLOWERS + side] += step
+        own = pooled = step  # of how many distinct followers: none, unless the n-gram is new or gone
+        if gram >= 0:
+            of_gram[gram, own_side] += step
+            of_gram[gram, POOLED] += step
+            own *= of_gram[gram, own_side] == limit
+            pooled *= of_gram[gram, POOLED] == limit
+        if context >= 0:
+            of_context[context, own_side] += step
+            of_context[context, POOLED] += step
+            of_context[context, SKIP_FOLLOWERS + own_side] += own
+            of_context[context, SKIP_FOLLOWERS + POOLED] += pooled
 
 
 cdef void sum_skips(
@@ -401,8 +447,8 @@ cdef void sum_skips(
 ) noexcept nogil:
     """Add the features of a text to `sums`; `n_all`: tokens counted, and one more of each type."""
     cdef double products[N_SIDES + 1]
-    cdef double frequency, gain, left, n_real, n_generated, share
-    cdef int64_t place, n_gram, real, generated
+    cdef double frequency, gain, n_real, n_generated, share
+    cdef int64_t place, real, generated
     cdef int32_t context, gram
     cdef int side
     for side in range(N_SIDES + 1):
@@ -416,10 +462,10 @@ cdef void sum_skips(
         frequency = (unigrams[tokens[place]] + 1.0) / n_all
         for side in range(N_SIDES):
             if of_context[context, side] > 0:
-                n_gram = of_gram[gram, side] if gram >= 0 else 0
-                gain = max(n_gram - discounts[side], 0.0)
-                left = discounts[side] * of_context[context, SKIP_FOLLOWERS + side]
-                products[side] *= (gain / frequency + left) / of_context[context, side]
+                gain = discounts[side] * of_context[context, SKIP_FOLLOWERS + side]
+                if gram >= 0:
+                    gain += max(of_gram[gram, side] - discounts[side], 0.0) / frequency
+                products[side] *= gain / of_context[context, side]
         n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
         share = n_real / (n_real + n_generated)
         real = generated = 0

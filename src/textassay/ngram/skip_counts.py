@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
-from textassay.ngram.kernels_sides import count_skips, count_tokens, describe_skips
+from textassay.ngram.kernels_sides import count_skips, count_tokens, describe_skips, number_extended
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -32,6 +32,7 @@ SKIP_PATTERNS_LABEL = f"skip-grams {', '.join('+'.join(map(str, places)) for pla
 _N_SIDES = 3  # real, generated, pooled
 _UNKNOWN, _OUTSIDE = -1, -2  # never counted; the pattern extends beyond the start of the text
 _FALLBACK_DISCOUNT = 0.5
+_AT_ONCE = 8_000_000  # skip-grams looked for in one pass over the text, to limit memory
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,14 @@ class SkipTexts:
     @classmethod
     def with_index(cls, corpora: Sequence[Corpus]) -> "SkipTexts":
         """Return the texts of corpora that share a vocabulary, with start and end tokens; others can be described."""
-        return cls._of(corpora, repeated=False)
+        texts = _joined(corpora)
+        return cls(texts, tuple(_numbered(texts, distances) for distances in PATTERNS))
 
     @classmethod
     def repeated(cls, corpora: Sequence[Corpus]) -> "SkipTexts":
         """Return the same, where skip-grams that occur once have no number; no other texts can be described."""
-        return cls._of(corpora, repeated=True)
-
-    @classmethod
-    def _of(cls, corpora: Sequence[Corpus], *, repeated: bool) -> "SkipTexts":
-        texts = Corpus.concatenate([_tokens_only(corpus) for corpus in corpora])
-        return cls(texts, tuple(_numbered(texts, distances, repeated=repeated) for distances in PATTERNS))
+        texts = _joined(corpora)
+        return cls(texts, tuple(_numbered_repeated(texts, distances) for distances in PATTERNS))
 
     @property
     def n_types(self) -> int:
@@ -202,9 +200,11 @@ class SkipCounts:
         return features
 
 
-def _tokens_only(corpus: Corpus) -> Corpus:
-    """Return `corpus` without groups and columns."""
-    return Corpus(corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer)
+def _joined(corpora: Sequence[Corpus]) -> Corpus:
+    """Return all texts, without groups and columns."""
+    return Corpus.concatenate(
+        [Corpus(one.tokens, one.offsets, one.vocabulary, one.texts, tokenizer=one.tokenizer) for one in corpora]
+    )
 
 
 def _keys(
@@ -234,7 +234,7 @@ def _places(keys: IntArray, wanted: IntArray) -> IntArray:
     return np.where(wanted < 0, wanted, np.where(keys[place] == wanted, place, _UNKNOWN))
 
 
-def _numbered(texts: Corpus, distances: tuple[int, ...], *, repeated: bool) -> _Pattern:
+def _numbered(texts: Corpus, distances: tuple[int, ...]) -> _Pattern:
     n_types = len(texts.vocabulary)
     pair_keys = np.empty(0, dtype=np.int64)
     if len(distances) == 2:
@@ -244,16 +244,23 @@ def _numbered(texts: Corpus, distances: tuple[int, ...], *, repeated: bool) -> _
     used = keys[0] >= 0
     sorted_keys, numbers = [], []
     for of_tokens in keys:
-        known, where, counts = np.unique(of_tokens[used], return_inverse=True, return_counts=True)
-        if repeated:
-            kept = counts > 1
-            known, where = known[kept], np.where(kept, np.cumsum(kept) - 1, _UNKNOWN)[where]
+        known, where = np.unique(of_tokens[used], return_inverse=True)
         own = np.full(len(texts.tokens), _OUTSIDE, dtype=np.int32)
         own[used] = where
         sorted_keys.append(known)
         numbers.append(own)
-    index = None if repeated else _Keys(pair_keys, sorted_keys[0], sorted_keys[1])
+    index = _Keys(pair_keys, sorted_keys[0], sorted_keys[1])
     return _Pattern(distances, numbers[0], numbers[1], len(sorted_keys[0]), len(sorted_keys[1]), index)
+
+
+def _numbered_repeated(texts: Corpus, distances: tuple[int, ...]) -> _Pattern:
+    numbers, sizes = [np.zeros(len(texts.tokens), dtype=np.int32)], []
+    for distance in (*distances, 0):
+        extended = np.empty(len(texts.tokens), dtype=np.int32)
+        of_texts = texts.tokens, texts.offsets, distance, max(distances)
+        sizes.append(number_extended(numbers[-1], *of_texts, extended, _AT_ONCE))
+        numbers.append(extended)
+    return _Pattern(distances, numbers[-2], numbers[-1], sizes[-2], sizes[-1], None)
 
 
 def _looked_up(corpus: Corpus, pattern: _Pattern, n_types: int) -> tuple[Ids, Ids]:
