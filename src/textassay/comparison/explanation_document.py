@@ -127,8 +127,8 @@ def small_multiples(explanations: Sequence[Explanation], colours: Sequence[Colou
          Axis("dd"), HALF, lambda one: (Point(bin.shortest, bin.value, bin.low, bin.high) for bin in one.lengths)),
         ("prefixes", "dd of the first tokens.", Axis("first tokens of each text"), Axis("dd"), HALF,
          lambda one: (Point(point.n_tokens, point.value, point.low, point.high) for point in one.prefixes)),
-        ("positions", "Log-odds of being real that the words at each place add, real texts less generated ones.",
-         Axis("place in the text", percent=True), Axis("nats for real"), 0.0,
+        ("positions", "Log-odds of being real contributed by the words at each position, real texts less generated.",
+         Axis("position in the text", percent=True), Axis("nats for real"), 0.0,
          lambda one: (Point((part.begin + part.end) / 2, part.evidence_real - part.evidence_generated)
                       for part in one.positions)),
         ("curve", "dd with more text.", Axis("generated texts", scale="log2", ticks=_spaced(sizes) if sizes else ()),
