@@ -176,6 +176,6 @@ def test_mistakes_are_one_line(server: Endpoint, run: Run, refused: Refused) -> 
     outcome = run(*start(server))
     assert (outcome.status, len(server.bodies)) == (0, 72)
     assert "2 prompts are blank or repeated" in outcome.stderr
-    assert "holds an audit" in refused(*start(server))
+    assert "already contains an audit" in refused(*start(server))
     Path("a/audit.json").write_text("{")
     assert "is damaged" in refused("audit", "check", "a")

@@ -100,7 +100,7 @@ def test_ratings_with_texts_need_no_files(files: Path, capsys: pytest.CaptureFix
     assert main([*arguments, "--quiet"]) == 0
     told = capsys.readouterr().out
     assert "By H1 (people, every judgement)" in told
-    assert "with 3 generators no p-value" in " ".join(told.split())
+    assert "with 3 generators, p-values" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_nobody_who_says_anything_is_told_and_does_not_break(files: Path, capsys
     (files / "equal.csv").write_text(rows)
     assert main(_arguments(files, "--ratings", str(files / "equal.csv"), "--out", str(files / "out"))) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "H1 cannot judge anything" in told
-    assert "H1 calls all generators equal" in told
+    assert "H1 cannot decide anything" in told
+    assert "H1 rates all generators equal" in told
     assert json.loads((files / "out" / "judge.json").read_text())["verdicts"][0]["order"] == []
 
 

@@ -35,8 +35,8 @@ def _raise(error: BaseException) -> Callable[[list[str]], int]:
         (KeyboardInterrupt(), 130, "interrupted; run the same command again (with --out it resumes where it stopped)"),
         (OSError(28, "No space left on device"), 2, "error: no space left on device"),
         (PermissionError(13, "Permission denied", "x.csv"), 2, "error: x.csv: permission denied"),
-        (MemoryError("Unable to allocate 9 GiB"), 1, "error: out of memory (Unable to allocate 9 GiB); fewer"),
-        (RuntimeError("CUDA out of memory.\nMore"), 1, "error: out of memory (CUDA out of memory.); fewer"),
+        (MemoryError("Unable to allocate 9 GiB"), 1, "error: out of memory (Unable to allocate 9 GiB); use fewer"),
+        (RuntimeError("CUDA out of memory.\nMore"), 1, "error: out of memory (CUDA out of memory.); use fewer"),
         (ZeroDivisionError("by zero"), 70, "error: ZeroDivisionError: by zero; this is a bug, please report it"),
     ],
 )

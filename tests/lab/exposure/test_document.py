@@ -129,7 +129,7 @@ def test_against_an_oracle() -> None:
     told = _verdicts(_found([1.0, 1.01], own=[0.21, 0.212, 0.211]))
     assert told[0].startswith("Against the oracle there is exposure bias: after 2 tokens of its own text, the model's")
     assert "farther from the oracle's than after real text (total variation)." in told[0]
-    assert "errors pile up 5." in told[-1]
+    assert "errors accumulate 5." in told[-1]
     assert "faster" in told[-1]
     undefined = _found([1.0, 1.01], own=[0.2, 0.2])
     zero = _prefix_runs("data", [0.0, 0.0])

@@ -206,7 +206,7 @@ def test_a_wrong_key_model_or_address_is_named_without_the_key(
     assert _model(server, key_variable="MY_KEY").answers(1, seed=0)
     with pytest.raises(EndpointError, match=f"The model 'wrong' does not exist; it has {MODEL}"):
         _model(server, model="wrong", key_variable="MY_KEY").answers(1, seed=0)
-    with pytest.raises(EndpointError, match="nothing listens there"):
+    with pytest.raises(EndpointError, match="no server is listening"):
         _model(server, url="http://127.0.0.1:9/v1").answers(1, seed=0)
     with pytest.raises(EndpointError, match="the environment variable OPENAI_API_KEY is not set"):
         EndpointModel(EndpointSettings(model=MODEL, prompt=PROMPT)).answers(1, seed=0)  # OpenAI's own is not asked
