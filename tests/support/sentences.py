@@ -93,7 +93,7 @@ def _is_command(node: ast.ClassDef) -> bool:
 
 def _yaml_strings(document: str) -> Iterator[tuple[int, str]]:
     for event in yaml.parse(document, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.ScalarEvent):
+        if isinstance(event, yaml.ScalarEvent) and event.start_mark is not None:
             for line in event.value.split("\n") if " | " in event.value else [event.value]:
                 if " | " not in line:
                     yield event.start_mark.line + 1, line
