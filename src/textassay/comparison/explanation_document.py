@@ -430,9 +430,10 @@ def phrases_of(explanation: Explanation) -> tuple[str, ...]:
 def _most_telling(explanation: Explanation) -> str:
     if explanation.structure:
         return structure_statement(explanation.structure[0])
-    if not explanation.overused:
+    telling = (*explanation.overused, *explanation.more_real)
+    if not telling:
         return "No n-gram stands out."
-    first = explanation.overused[0]
+    first = telling[0]
     return (
         f"Most telling: {quoted(first.ngram)}, in {_percent(first.share_generated)} of its texts and in "
         f"{_percent(first.share_real)} of the real ones."
