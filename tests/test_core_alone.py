@@ -58,7 +58,7 @@ def _alone(code: str) -> str:
 
 def test_it_compares_says_what_it_lacks_and_every_module_can_be_imported() -> None:
     said = _alone(COMPARE + IMPORT)
-    assert "needs textassay's laboratory" in said
+    assert "needs the package textassay_lab" in said
     assert "to_frame('pandas') needs the 'pandas' extra" in said
 
 

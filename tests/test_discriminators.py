@@ -154,7 +154,7 @@ def test_mistakes_are_told() -> None:
         classifier.fit(TEXTS[:3], ["a", "b", "c"])
     with pytest.raises(OptionError, match="got one class"):
         classifier.fit(TEXTS[:150], IS_REAL[:150])
-    with pytest.raises(TooFewSentencesError, match="1 different text"):
+    with pytest.raises(TooFewSentencesError, match="1 distinct text"):
         classifier.fit(["a b", "c d", "c d"], [True, False, False])
     with pytest.raises(OptionError, match="alpha must be above 0"):
         ta.discriminators.NaiveBayes(alpha=-1).fit(TEXTS, IS_REAL)

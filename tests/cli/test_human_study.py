@@ -235,5 +235,5 @@ def test_exports_and_imports_of_wrong_kinds(study: Study, folder: Path, refused:
     assert "valid: csv, html, label-studio, mechanical-turk" in refused("human", "export", "st", "--to", "potato")
     (folder / "answers.csv").write_text(_answers(study, 1))
     assert "given twice" in refused("human", "import", "st", "answers.csv", "./answers.csv", "--out", "x")
-    assert "contains no judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
+    assert "plain lines, not judgements" in refused("human", "import", "st", "real.txt", "--out", "x")
     assert not (folder / "x").exists()

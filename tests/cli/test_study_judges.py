@@ -60,7 +60,7 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
         (("judges", "--out", "out"), "missing option '--judgements'"),
         (("judges", "--judgements", "judged.csv"), "missing option '--out'"),
         (("judges", "--judgements", "nowhere.csv", "--out", "out"), "nowhere.csv does not exist"),
-        (("judges", "--judgements", "real.txt", "--out", "out"), "real.txt contains no judgements"),
+        (("judges", "--judgements", "real.txt", "--out", "out"), "real.txt contains plain lines, not judgements"),
         (
             ("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"),
             "--generated and --real are needed together",

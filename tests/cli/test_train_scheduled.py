@@ -64,7 +64,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("textassay_lab.cli.train._tell_step", stop)
+        patched.setattr("textassay_lab.cli.train._show_step", stop)
         stopped = run(*ASKED, "--out", "stopped", "--sampling-schedule", "exponential(k=0.95)", "--greedy")
     assert stopped.status == 130
     assert not (folder / "stopped" / "config.json").exists()

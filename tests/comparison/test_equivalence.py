@@ -189,7 +189,7 @@ def test_margins_that_cannot_be_read_are_refused(text: str) -> None:
         (float("nan"), "got nan"),
         (1, "below 1, got 1"),
         ("0.1", "got '0.1'"),
-        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics \\(dd, length\\)"),
+        ({"bleu": 0.1}, r"a margin is given for bleu\(order=5\), which is not among the metrics \(dd, length\)"),
         ({"dd": 0.1, "dd(folds=5)": 0.2}, "dd has two margins"),
     ],
 )

@@ -192,7 +192,7 @@ def test_folders_that_hold_no_model(copy: Path, tmp_path: Path) -> None:
     (copy / "model.safetensors").write_bytes(b"damaged")
     assert "cannot be loaded" in message(copy)
     (copy / "model.safetensors").unlink()
-    assert "holds no weights" in message(copy)
+    assert "contains no weights" in message(copy)
 
 
 class _Planted:

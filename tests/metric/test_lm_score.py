@@ -250,7 +250,7 @@ def test_what_is_refused() -> None:
             score(corpora["real"], corpora["real"])
         with pytest.raises(OptionError, match="Valid: ngram"):
             score(whole["real"], whole["real"], model="ngrams")
-    with pytest.raises(TooFewSentencesError, match="of different groups"):
+    with pytest.raises(TooFewSentencesError, match="from different groups"):
         LeaveOutModels.fit(whole["real"], np.zeros(20, dtype=np.int64))
 
 

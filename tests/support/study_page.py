@@ -41,7 +41,8 @@ def page(text: str, folder: Path, command: str, name: str) -> str:
     workers = re.search(r"--workers (\d+)", command)
     at_a_time = "one after the other" if workers is None or workers[1] == "1" else f"up to {workers[1]} at a time"
     run = (
-        f"Everything below was written by\n\n```sh\n{command}\n```\n\nof version {settings['version']} on "
+        f"Everything below was written by\n\n<!-- not run: needs the data sets -->\n```sh\n{command}\n```\n\n"
+        f"of version {settings['version']} on "
         f"{ended.day} {ended:%B %Y}, with seed {settings['seed']}. Its stages took {seconds:,.0f} seconds together, "
         f"{at_a_time}, on two cores of a shared machine."
     )

@@ -345,10 +345,11 @@ def plug_in(real_scores: FloatArray, generated_scores: FloatArray, *, rng: np.ra
     certainty = [np.empty(len(side)) for side in sides]
     for part in range(parts):
         rest = [side[number != part] for side, number in zip(sides, numbers, strict=True)]
-        sizes = [len(side) for side in rest]
         places, members = np.unique(np.concatenate(rest), return_inverse=True)
-        weights = np.bincount(members, np.repeat([1 / size for size in sizes], sizes))
-        of_real = np.bincount(members[: sizes[0]], minlength=len(places)) / sizes[0]
+        of_real, of_generated = (
+            np.bincount(side, minlength=len(places)) / len(side) for side in np.split(members, [len(rest[0])])
+        )
+        weights = of_real + of_generated
         eta = isotonic_regression(of_real / weights, weights=weights).x
         for side, number, certain in zip(sides, numbers, certainty, strict=True):
             certain[number == part] = np.abs(2 * np.interp(side[number == part], places, eta) - 1)

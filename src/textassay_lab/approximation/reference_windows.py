@@ -101,7 +101,7 @@ def reference_windows(corpus: Corpus, *, window: int | None = None, context: int
         return ReferenceWindows(rows, lengths + 1, 0, None, 0, per_token, corpus)
     n_tokens = len(corpus.tokens)
     if n_tokens < context + window:
-        minimum = f"a window of {window} tokens" + (f" with {context} of context" if context else "")
+        minimum = f"a window of {window:,} tokens" + (f" with {context} of context" if context else "")
         raise TooFewSentencesError(
             f"the text has {n_tokens:,} tokens, fewer than {minimum}: give more text or a smaller window"
         )

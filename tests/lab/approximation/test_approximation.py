@@ -346,8 +346,8 @@ def test_intervals_cover(letters: TextForm, coupling: float, covers: float) -> N
 @pytest.mark.parametrize(
     ("settings", "error", "line"),
     [
-        ({"window": 5000}, TooFewSentencesError, "has 4003 tokens, fewer than a window of 5000"),
-        ({"window": 4000, "context": 4}, TooFewSentencesError, "fewer than a window of 4000 tokens with 4 of context"),
+        ({"window": 5000}, TooFewSentencesError, "has 4,003 tokens, fewer than a window of 5,000"),
+        ({"window": 4000, "context": 4}, TooFewSentencesError, "fewer than a window of 4,000 tokens with 4 of context"),
         ({"window": 0}, OptionError, "window must be at least 1 token, got 0"),
         ({"context": 3}, OptionError, "context must be at least 0, and 0 without a window"),
         ({"window": 9, "n_samples": 19}, OptionError, "samples must be at least 20"),

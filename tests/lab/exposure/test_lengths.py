@@ -36,7 +36,7 @@ def test_mistakes() -> None:
     with pytest.raises(TooFewSentencesError, match=r"^0 of 20 .* for prefixes of 30 tokens in sentences of 33") as told:
         choose_lengths(text, [5, 30])
     assert "(of 20 sentences, 16 have 5 tokens, 0 have 30 tokens, 0 have 33 tokens or more)" in str(told.value)
-    with pytest.raises(OptionError, match=r"sentences of 10 tokens leave 2 after a prefix of 8: .* 13 have 8 tokens"):
+    with pytest.raises(OptionError, match=r"sentences of 10 tokens leave 2 after a prefix of 8\. .* 13 have 8 tokens"):
         choose_lengths(text, [8], 10)
     with pytest.raises(OptionError, match="at least 1 token, got 0, 4"):
         choose_lengths(text, [4, 0])

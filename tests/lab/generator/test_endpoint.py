@@ -260,7 +260,7 @@ def test_a_key_that_is_escaped_stands_nowhere(
 @pytest.mark.parametrize("key", ["sk-first-line\nsecond-line", "sk-näh-0123456789"])
 def test_a_key_that_no_header_takes_is_named(server: Endpoint, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(EndpointError, match=r"the key in OPENAI_API_KEY holds a (line break|sign)") as raised:
+    with pytest.raises(EndpointError, match=r"the key in OPENAI_API_KEY holds a (line break|character)") as raised:
         _model(server).answers(1, seed=0)
     assert key[:6] not in str(raised.value)
 
@@ -334,7 +334,7 @@ def test_answers_that_are_not_as_they_should_be_are_kept_and_named(server: Endpo
     assert [answer.text for answer in answers] == ["it was a", "", "", "I cannot.", "two parts", "", "fine", ""]
     of = "of 8 answers"
     assert model.warnings(answers) == [
-        f"1 {of} are cut off at max_tokens (finish reason length): increase max_tokens",
+        f"1 {of} are truncated at max_tokens (finish reason length): increase max_tokens",
         f"2 {of} were withheld or truncated by a content filter",
         f"1 {of} are refusals",
         f"1 {of} call a tool instead of answering",

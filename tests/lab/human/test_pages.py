@@ -80,7 +80,7 @@ def test_generators_are_dealt_evenly(n_pages: int, per_page: int, n_generators: 
         ({"page_size": 21}, OptionError, "page_size 20 or 22"),
         ({"page_size": 1}, OptionError, "at least 2, got 1"),
         ({"real_per_page": 20}, OptionError, "from 1 to 19, got 20"),
-        ({"real_per_page": 14}, TooFewSentencesError, "300 pages need 4200 real texts, got 2000: give 2200 more"),
+        ({"real_per_page": 14}, TooFewSentencesError, "300 pages need 4,200 real texts, got 2,000: give 2200 more"),
         ({"judgements_per_page": 0}, InputError, "at least 1, got 0"),
     ],
 )

@@ -40,7 +40,7 @@ def test_a_generators_split_depends_on_neither_the_others_nor_the_call() -> None
 
 
 def test_too_little_real_text_is_refused_with_numbers() -> None:
-    with pytest.raises(TooFewSentencesError, match="600 are generated, G-test has 500 of 1000"):
+    with pytest.raises(TooFewSentencesError, match="600 are generated, G-test has 500 of 1,000"):
         two_stage_split(1_000, {"a": 600})
     with pytest.raises(OptionError, match="shares must be three"):
         two_stage_split(1_000, {"a": 60}, generator_shares=(0.5, 0.5))
