@@ -646,7 +646,7 @@ def repeated(pair: Pair) -> Finding | None:
             "Nothing to repair: repetition counts against the generator. The details of dd give the value over "
             "distinct texts, which shows what else differs."
         )
-    at_size = f"; among {n_drawn} of each:" if len(generated) != len(real) else ":"
+    at_size = f"; among {n_drawn:,} of each:" if len(generated) != len(real) else ":"
     return pair.plain_finding(
         "repeated-sentences",
         severity or "note",
