@@ -561,10 +561,12 @@ def _warnings(digest: Digest) -> Section:
     parts = [*(part for one in found for part in one.parts), *items(warnings)]
     parts.sort(key=lambda part: isinstance(part, Section))
     if not parts:
-        parts = [Paragraph(
-            "Nothing was found: no check of case, punctuation, length, alphabet, copies or repeats found more than "
-            "chance explains."
-)]  # fmt: skip
+        parts = [
+            Paragraph(
+                "Nothing was found: no check of case, punctuation, length, alphabet, copies or repeats found more than "
+                "chance explains."
+            )
+        ]
     return section("Warnings and notes", *parts)
 
 
