@@ -18,7 +18,7 @@ def _printed(document: Document, *, everything: bool = True) -> str:
 
 def test_findings_stand_warnings_first_with_examples_and_what_to_do() -> None:
     shown = _printed(inspection_document(make_findings(("a", "b"))))
-    assert "2 warnings: glued-punctuation. 1 note: repeated-sentences." in shown
+    assert "2 warnings: glued punctuation. 1 note: repeated sentences." in shown
     assert "9,120 of 10,000" in shown
     assert "also b (9,110 of 10,000)" in shown
     assert shown.index("warning a:") < shown.index("note b:")

@@ -105,12 +105,17 @@ class Standings:
 
     def at_floor_size(self, metric: str) -> bool:
         """Return whether a metric is shown at the floor's size: see `Result.shown_by`; the floor must be known."""
-        return any(
-            (name, metric) in self.cells
-            and self.cells[name, metric].shown_by == "matched_value"
+        return metric in self._at_floor_size
+
+    @cached_property
+    def _at_floor_size(self) -> frozenset[str]:
+        return frozenset(
+            metric
+            for (name, metric), cell in self.cells.items()
+            if cell.shown_by == "matched_value"
+            and name in self.generators
             and self.matched(name, metric) is not None
             and self.floor(name, metric) is not None
-            for name in self.generators
         )
 
     def ranked_at_floor_size(self, metric: str) -> bool:
@@ -208,6 +213,13 @@ class Standings:
         They are those that none is significantly better than, but for those whose value is worse than that of another
         which is not among them: a wide interval alone makes no mark.
         """
+        return self._marked.get(metric, frozenset())
+
+    @cached_property
+    def _marked(self) -> Mapping[str, frozenset[str]]:
+        return {metric: self._mark(metric) for metric in self.comparison.metrics}
+
+    def _mark(self, metric: str) -> frozenset[str]:
         first, compared = self.best(metric), self._compared(metric)
         ranks, others = self.ranks, [name for name in compared if name not in first]
         first = frozenset(
@@ -219,7 +231,7 @@ class Standings:
                 for other in others
             )
         )
-        return frozenset() if len(first) == len(self._compared(metric)) else first
+        return frozenset() if len(first) == len(compared) else first
 
     def disagreeing(self, metric: str) -> dict[tuple[str, ...], list[str]]:
         """Return the metrics whose marked generators have none in common with those of `metric`, by whom they mark."""

@@ -118,7 +118,7 @@ def few_sentences(corpus: Corpus, name: str) -> Finding | None:
         n_sentences,
         n_sentences,
         None,
-        f"Give at least {_FEW} texts per side; with 10,000 a Distributional Discrepancy is precise to about 0.01.",
+        f"Give at least {_FEW:,} texts per side; with 10,000 a Distributional Discrepancy is precise to about 0.01.",
     )
 
 

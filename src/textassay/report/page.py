@@ -28,7 +28,7 @@ _OPEN_SECTIONS = 3  # of the page; the others are folded
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _LONG_TEXT = 1000  # characters: longer texts scroll in a box
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
-_WORD, _SHORT_NAME, _SLIM = 16, 24, 9  # letters
+_WORD, _SHORT_NAME, _SLIM, _LONG = 16, 24, 9, 60  # letters
 _MOST_PANELS_BESIDE = 3
 _MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
 _RIGHT_TO_LEFT = re.compile("[{0}][{0} -]*(?<! )".format(r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"))
@@ -204,12 +204,14 @@ def _fits_beside(figure: Figure) -> bool:
 
 
 def _look(cell: Cell, column: Column, is_name: bool) -> str:
-    """Return the classes of a cell; what is not broken over lines: a word nowhere, a name where there is room."""
+    """Return the classes of a cell: a word is broken over lines nowhere, a name where there is little room."""
     classes = [cell.tone, "" if column.numeric else "left"]
     if len(cell.text) <= (_SLIM if " " in cell.text else _WORD):
         classes.append("word")
     elif is_name and len(cell.text) <= _SHORT_NAME:
         classes.append("short")
+    elif not column.numeric and not is_name and len(cell.text) > _LONG:
+        classes.append("long")
     return Markup(' class="{}"').format(" ".join(filter(None, classes))) if any(classes) else ""
 
 

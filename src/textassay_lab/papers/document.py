@@ -13,6 +13,7 @@ from textassay.report.document import Document, Section, Terms, items, section
 from textassay.report.table import Cell, Column, Row, Table, Tone, number_cell, record
 from textassay.report.text import MISSING, decimals, is_one_sided, join_words, number, slug, span
 from textassay_lab.exposure.document import switching_section
+from textassay_lab.papers.findings import COMPARED
 from textassay_lab.papers.paper import Number
 from textassay_lab.papers.reproduction import Cell as Reproduced
 from textassay_lab.papers.reproduction import CheckedFinding, ReproducedTable, Reproduction
@@ -138,10 +139,11 @@ def finding_numbers(finding: CheckedFinding) -> str:
     shown += [
         f"{name} {_with_interval(name, value, finding)}"
         for name, value in finding.numbers.items()
-        if not _is_end(name, finding) and (name not in _PARTS or not shown)
+        if not _is_end(name, finding) and name != COMPARED and (name not in _PARTS or not shown)
     ]
     more = len(shown) - _FEW
-    return "; ".join(shown[:_FEW]) + (f"; and {more} more" if more > 0 else "")
+    of_these = "farther from their bounds" if COMPARED in finding.numbers else "more"
+    return "; ".join(shown[:_FEW]) + (f"; and {more} {of_these}" if more > 0 else "")
 
 
 def _table_of_tables(tables: Sequence[ReproducedTable]) -> Table:

@@ -27,6 +27,7 @@ from textassay_lab.papers.reproduction import CheckedFinding, Verdict
 
 LEVEL = 0.95
 UNSURE: Verdict = "not separated at this size"
+COMPARED = "numbers compared"  # how many there are, where those nearest to their bounds come first
 _MOST_NUMBERS = 6  # of a finding
 _TIMES = tuple(1.1**power for power in range(1, 73))  # as much data that is tried, up to 1,000
 _BY_CHANCES = (
@@ -142,7 +143,7 @@ def check_conditions(parts: Sequence[Condition], level: float) -> tuple[Verdict,
         return "not measured", {}
     verdict = _verdict_of_conditions(parts, level)
     listed = parts if len(parts) <= _MOST_NUMBERS else sorted(parts, key=lambda one: one.margin)
-    numbers: dict[str, Number] = {"numbers compared": len(parts)} if len(parts) > _MOST_NUMBERS else {}
+    numbers: dict[str, Number] = {COMPARED: len(parts)} if len(parts) > _MOST_NUMBERS else {}
     for one in listed:
         low, high = one.interval(level if verdict == "holds" else _widened(level, len(parts)))
         interval = {one.name: one.value, f"{one.name}: low": low, f"{one.name}: high": high}
