@@ -151,12 +151,12 @@ def _html(comparison: Comparison) -> dict[str, list[Column]]:
         metrics = [_metric(comparison, re.sub(" [↓↑≈]", "", name), variant) for name, variant in parts]
         columns: list[Column] = [{} for _ in metrics]
         for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL):
-            cells = re.findall(r'<t[hd][^>]*class="([^"]*)"[^>]*>(.*?)</t[hd]>', row, re.DOTALL)
+            cells = re.findall(r"<t[hd]\b([^>]*)>(.*?)</t[hd]>", row, re.DOTALL)
             if len(cells) != len(columns):
                 continue
             name = re.sub("<[^>]*>", "", unescape(cells[0][1]))
-            for column, (style, cell) in zip(columns, cells, strict=True):
-                made = _cell(cell, marked="best" in style.split())
+            for column, (attributes, cell) in zip(columns, cells, strict=True):
+                made = _cell(cell, marked=re.search(r'class="[^"]*\bbest\b', attributes) is not None)
                 if made is not None:
                     column[name] = made
         for metric, column in zip(metrics, columns, strict=True):

@@ -131,8 +131,7 @@ def cross_fit(
     )
     pool = Pool(real if fit_real is None else _joined(real, fit_real), generated)
     more = np.arange(len(real), len(pool.sides[0]))
-    everything = np.arange(len(real)), np.arange(len(generated))
-    numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
+    numbers = _deal((real, generated), (np.arange(len(real)), np.arange(len(generated))), n_parts, seed, "test", repeat)
 
     def learnt(*judged: Part) -> IntArray:
         """Return the numbers of more real texts but for those that are near to texts of these parts."""
@@ -144,7 +143,8 @@ def cross_fit(
             is_judged[len(generated) + part.rows[0]] = True
         return np.setdiff1d(more, len(real) + near[is_judged[near[:, 1]], 0])
 
-    def fit(fold: int) -> dict[str, _Fitted]:
+    def split(fold: int) -> tuple[Part, Part, Part]:
+        """Return the parts to learn from, to choose on and to test on: the only arrays that outlast this call."""
         rest = tuple(np.flatnonzero(side != fold) for side in numbers)
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
         test = _part(pool, (np.flatnonzero(side == fold) for side in numbers))
@@ -153,9 +153,9 @@ def cross_fit(
         train = _part(pool, (np.concatenate([of_real, learnt(test, valid)]), of_generated))
         if not all(len(rows) for part in (test, valid, train) for rows in part.rows):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
-        return _fit_fold(discriminator, train, valid, test, threshold)
+        return train, valid, test
 
-    fits = map_parts(fit, range(folds))
+    fits = map_parts(lambda fold: _fit_fold(discriminator, *split(fold), threshold), range(folds))
     tested = [np.where(side < folds, side, -1) for side in numbers]
 
     def gathered(name: str, alone: Mapping[str, CrossFit]) -> CrossFit:
