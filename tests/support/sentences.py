@@ -1,7 +1,7 @@
 """List every sentence that the program can print: `python tests/support/sentences.py` prints `file:line  sentence`.
 
-Sentences are strings of at least four words: of the code, of the data files of the papers and of the pages' templates.
-Docstrings count only where they are the help of a command. Values that are filled in stand as ``{}``.
+Sentences are strings of at least four words: of the code, of the data files of the papers, of the pages' templates and
+of their scripts. Docstrings count only where they are the help of a command. Values that are filled in stand as ``{}``.
 """
 
 import ast
@@ -23,6 +23,7 @@ _OTHER_LANGUAGES = re.compile(
 )  # regular expressions, SQL, HTML, CSS, LaTeX, the titles of papers, sections of docstrings
 _END = re.compile(r"(?<=[.?!])[\"')]*\s+|\n\s*\n")
 _TAGS = re.compile(r"</?(?:a|b|i|em|strong|code|kbd|span|abbr)\b[^>]*>")
+_QUOTED = re.compile(r'"([^"\n]*)"|`([^`]*)`')
 _BLOCKS = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL)
 
 
@@ -40,7 +41,7 @@ class Sentence(NamedTuple):
 
 def all_sentences(root: Path = SOURCE) -> list[Sentence]:
     """Return each distinct sentence once, where it stands first, in the order of files and lines."""
-    readers = {".py": code_strings, ".yaml": _yaml_strings, ".j2": _template_strings}
+    readers = {".py": code_strings, ".yaml": _yaml_strings, ".j2": _template_strings, ".js": _script_strings}
     first: dict[str, Sentence] = {}
     for path in sorted(root.rglob("*")):
         reader = readers.get(path.suffix)
@@ -97,6 +98,12 @@ def _yaml_strings(document: str) -> Iterator[tuple[int, str]]:
             for line in event.value.split("\n") if " | " in event.value else [event.value]:
                 if " | " not in line:
                     yield event.start_mark.line + 1, line
+
+
+def _script_strings(source: str) -> Iterator[tuple[int, str]]:
+    for found in _QUOTED.finditer(source):
+        text = re.sub(r"\$\{[^}]*\}", "{}", found[1] or found[2] or "")
+        yield source.count("\n", 0, found.start()) + 1, text
 
 
 def _template_strings(template: str) -> Iterator[tuple[int, str]]:
