@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from textassay.errors import InputError, MissingExtraError, OutputError, TextassayError
 
@@ -50,7 +50,7 @@ def file_system(address: str) -> tuple[Any, str]:
 
 def open_address(address: str) -> BinaryIO:
     """Open a file for reading from its start; it can be read in parts and at any place."""
-    return io.BufferedReader(_Stream(address), _BLOCK)
+    return io.BufferedReader(_Stream.of(address), _BLOCK)
 
 
 def fetch(address: str, folder: Path) -> Path:
@@ -73,11 +73,14 @@ def size_of(address: str) -> int | None:
 class _Stream(io.RawIOBase):
     """A file at an address; what goes wrong while it is read is an InputError."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, address: str, file: Any) -> None:
+        self._address, self._file = address, file
+
+    @classmethod
+    def of(cls, address: str) -> Self:
         system, path = file_system(address)
         with address_errors(address):
-            self._file = system.open(path, "rb", block_size=_BLOCK)
+            return cls(address, system.open(path, "rb", block_size=_BLOCK))
 
     def readable(self) -> bool:
         return True

@@ -86,6 +86,10 @@ def test_one_docstring_by_hand() -> None:
     ]
 
 
+def test_a_byte_that_no_text_file_has_is_left_out() -> None:
+    assert list(docstrings._sentences("Pad the input with \0 up to four bytes.")) == []
+
+
 def test_no_documented_module_is_imported(elsewhere: tuple[list[str], set[str]]) -> None:
     loaded = elsewhere[1]
     assert "textassay.corpus.docstrings" in loaded

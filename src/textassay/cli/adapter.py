@@ -234,7 +234,7 @@ def _in_order(command: type) -> list[str]:
 
     Where these are settings of the library, those of `ORDER` stand in that order, the others where it has dots.
     """
-    own = list(vars(command).get("__annotations__", {}))
+    own = list(inspect.get_annotations(command))
     inherited = [one.name for base in command.__bases__ if is_dataclass(base) for one in fields(base)]
     names = list(dict.fromkeys(own + inherited))
     if issubclass(command, Measuring):

@@ -27,7 +27,7 @@ _MIN_WORD_SHARE = 0.65  # of the tokens; with fewer words it is code or a table
 _MIN_WORD_SHARE_LOWER = 0.8  # the same for a sentence that begins in lower case
 _BULLET = re.compile(r"(?:[-*+\u2022]|--|o|\(?[0-9a-zA-Z]{1,2}[.)])\s+")
 _DOCTEST = re.compile(r">>>|\.\.\.(?:\s|$)")
-_NO_PROSE = re.compile(r"^\S+ (?:-|--|:) | :$|[][{}<>=*|@$#^~`\\]")  # an entry of a list of definitions; code
+_NO_PROSE = re.compile(r"^\S+ (?:-|--|:) | :$|[][{}<>=*|@$#^~`\\\x00-\x1f]")  # an entry of a list of definitions; code
 _MARKUP = (
     (re.compile(r"^\s*(?:Args|Example|Internal|NOTE|Note|Raises|Returns|See|Warning)\s*:+\s+"), ""),
     (re.compile(r":[\w:+-]+:`[~!]?([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # :class:`Name`
