@@ -345,7 +345,7 @@ def test_a_table_is_copied_as_latex(open_page: Open, allowed: bool) -> None:
     document.addEventListener('copy', () => copied.push(document.activeElement.value));"""
     table = _table()
     page = open_page(_document(table), script=script)
-    button = page.get_by_role("button", name="Copy as LaTeX")
+    button = page.get_by_role("button", name="Copy LaTeX")
     button.click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("() => copied") == [latex_table(table)]

@@ -95,7 +95,7 @@ def test_answers_of_transformers_serve(model: Path, tmp_path: Path, monkeypatch:
             Endpoint("other", url=url, prompt="a").sample(1)
         process.kill()
         process.wait()
-        with pytest.raises(EndpointError, match="12 of 20 answers are there, kept on disk"):
+        with pytest.raises(EndpointError, match="12 of 20 answers are there, stored on disk"):
             chat.sample(20, seed=0)
     with _serving(model, port):
         again = Endpoint(str(model), url=url, keep=tmp_path / "kept", prompt="the food", max_tokens=8)
