@@ -65,4 +65,4 @@ def test_a_long_sentence_is_found(tmp_path: Path) -> None:
 
 
 def test_pages_and_data_files_are_read(sentences: list[Sentence]) -> None:
-    assert {one.file.rpartition(".")[2] for one in sentences} == {"py", "yaml", "j2"}
+    assert {one.file.rpartition(".")[2] for one in sentences} == {"js", "py", "yaml", "j2"}

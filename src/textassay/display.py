@@ -136,9 +136,15 @@ def _short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, str):
-        text = " ".join(value.split())
-        return repr(text if len(text) <= 40 else f"{text[:37]}...")
-    return f"[{len(value)}]" if isinstance(value, Sized) else type(value).__name__
+        return repr(_cut(value))
+    if isinstance(value, Sized):
+        return f"[{len(value)}]"
+    return _cut(str(value)) if type(value).__str__ is not object.__str__ else type(value).__name__
+
+
+def _cut(value: str) -> str:
+    text = " ".join(value.split())
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _shown(name: str) -> Any:

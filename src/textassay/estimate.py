@@ -26,6 +26,9 @@ class Interval:
     level: float
     method: str
 
+    def __str__(self) -> str:
+        return f"[{self.low:.4g}, {self.high:.4g}]"
+
 
 @dataclass(frozen=True)
 class Signature:

@@ -191,7 +191,11 @@ class Comparing(Explaining):
     explain: Annotated[bool, Option("Show what distinguishes each generator; takes a while.", panel=MEASURING)] = True
     equivalent: Annotated[
         _Margins | None,
-        Option("PASS or FAIL: is dd at most this? Such as 0.1 or 'dd=0.1,bleu=0.02'.", "MARGIN", OUTPUT),
+        Option(
+            "Is dd at most this? PASS, FAIL (status 1) or INCONCLUSIVE (3). Such as 0.1 or 'dd=0.1,bleu=0.02'.",
+            "MARGIN",
+            OUTPUT,
+        ),
         Parse("textassay.comparison.equivalence:parse_margins"),
     ] = None
 

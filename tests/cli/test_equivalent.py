@@ -22,7 +22,7 @@ def test_the_exit_status_is_that_of_the_verdicts(run: Run) -> None:
         *QUICK, LIKE, FAR, "--equivalent", "dd=0.15,length=0.2", "--junit", "new/verdicts.xml", "--summary", "s.md"
     )
     assert outcome.status == 1
-    assert "Equivalent to real text?" in outcome.stdout
+    assert "Within the margin of real text?" in outcome.stdout
     assert "FAIL far (dd)" in outcome.stderr
     suites = ElementTree.parse("new/verdicts.xml").getroot()
     assert (suites.get("tests"), suites.get("failures")) == ("4", "1")

@@ -89,7 +89,7 @@ def test_no_separation_names_no_winner_and_marks_none() -> None:
 
 def test_a_generator_that_passes_is_named() -> None:
     text = " ".join(answer(Digest(_with_p(make_comparison(("a", "b")), "a", 0.4))))
-    assert "dd leaves open whether these texts differ from real text: a (p 0.40; it may be up to 0.3" in text
+    assert "dd leaves open whether a differs from real text. a: p 0.40; it may be up to 0.3" in text
     assert "But a clearly differs from real text by length (0.315 against 0.012)" in text
     assert "The text of every generator can be distinguished from real text" not in text
 

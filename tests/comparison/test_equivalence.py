@@ -208,7 +208,7 @@ def test_compare_gives_verdicts_on_the_screen_in_files_and_back(tmp_path: Path) 
     assert [(one.generator, one.metric) for one in found[:3]] == [("like", "dd"), ("far", "dd"), ("like", "length")]
     assert (found[0].verdict, found[1].verdict, found[1].for_any_judge) == ("PASS", "FAIL", True)
     screen = str(comparison)
-    assert screen.index("Equivalent to real text?") < screen.index("generator ")
+    assert screen.index("Within the margin of real text?") < screen.index("generator ")
     assert "far        FAIL          dd 0.5" in screen
     assert "--equivalent dd=0.15,length=0.2" in comparison.to_markdown()
     assert "| far | FAIL | dd 0.5" in comparison.to_markdown(short=True)

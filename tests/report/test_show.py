@@ -178,5 +178,5 @@ def test_any_result_is_a_document_that_prints_and_saves_itself(tmp_path: Path) -
     written = {str(path.relative_to(tmp_path)) for path in whole.save(tmp_path / "page", stem="all")}
     assert {"page/all.md", "page/all.html", "page/all.tex", "page/results.csv", "page/figures/forest-dd.svg"} <= written
     assert str(side_by_side({"a": comparison, "b": comparison})).startswith("By dd, from a to b: ")
-    with pytest.raises(InputError, match="no report of a int"):
+    with pytest.raises(InputError, match="no report shows int"):
         document(3)  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ class Compare(Comparing, Reading, Tables, Running, Clustered, Output):
     ] = None
     fail_if: Annotated[
         list[str] | None,
-        option("Exit with status 1 if a generator meets this condition; may be repeated.", "'dd>0.3'", OUTPUT),
+        option("Exit with status 1 if a generator's value meets this; may be repeated.", "'dd>0.3'", OUTPUT),
     ] = None
     junit: Annotated[Path | None, option("Write the verdicts of --equivalent as JUnit XML.", "FILE.xml", OUTPUT)] = None
     summary: Annotated[

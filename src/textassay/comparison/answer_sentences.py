@@ -309,13 +309,15 @@ def _passing(digest: Digest, metric: str) -> list[str]:
     def named(verdict: Verdict) -> list[str]:
         return [generator for generator, found in verdicts.items() if found == verdict]
 
-    unclear = [f"{name} ({digest.blindness(name, metric)})" for name in named("blind")]
+    unclear = named("blind") + named("open")
     is_brief = len(named("open")) > _MOST_CLEAR
-    unclear += [f"{name}{_why_open(digest, name, metric, brief=is_brief)}" for name in named("open")]
+    why = [f"{name}: {digest.blindness(name, metric)}." for name in named("blind")]
+    reasons = {name: _why_open(digest, name, metric, brief=is_brief) for name in named("open")}
+    why += [f"{name}: {reason}." for name, reason in reasons.items() if reason]
     near, barely = ([f"{name}{_p(digest, name, metric)}" for name in named(one)] for one in ("negligible", "hardly"))
-    sentences = [f"{metric} leaves open whether these texts differ from real text: {join_words(unclear)}."] * bool(
-        unclear
-    )
+    differ = "differs" if len(unclear) == 1 else "differ"
+    sentences = [f"{metric} leaves open whether {join_words(unclear)} {differ} from real text."] * bool(unclear)
+    sentences += [" ".join(why)] * bool(why)
     if near:
         most = max(digest.most_apart(name, metric) or 0.0 for name in named("negligible"))
         away = f"at most {number(most, digest.places(metric))} away from it"
@@ -332,7 +334,7 @@ def _passing(digest: Digest, metric: str) -> list[str]:
 
 
 def _why_open(digest: Digest, name: str, metric: str, *, brief: bool) -> str:
-    """Return why noise decides, how far a generator may be from real text, and what would tell, in brackets.
+    """Return why noise decides, how far a generator may be from real text, and what would tell.
 
     If `brief`, p and how far alone, for several generators in one sentence.
     Where the interval alone would separate them, the test did not, and it goes by one fold: what decides is its size.
@@ -362,7 +364,7 @@ def _why_open(digest: Digest, name: str, metric: str, *, brief: bool) -> str:
         level, margin = digest.comparison.level, digest.margin(metric)
         more = more_sentences(difference, half_width, n, level=level, margin=margin)
         parts += [] if more is None else [f"{more[0]} would show a difference of {number(more[1], places)}"]
-    return f" ({'; '.join(parts)})" if parts else ""
+    return "; ".join(parts)
 
 
 def _chance(digest: Digest, generators: Sequence[str], metric: str) -> str:

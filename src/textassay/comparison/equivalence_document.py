@@ -11,7 +11,7 @@ from textassay.report.document import Section, notes, section
 from textassay.report.table import Cell, Column, Table, Tone, as_is, text_cell
 from textassay.report.text import count, decimals, level, number
 
-_TITLE = "Equivalent to real text?"
+_TITLE = "Within the margin of real text?"
 _ORDER = ("FAIL", "INCONCLUSIVE", "PASS")
 _TONES: dict[str, Tone] = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "weak"}
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -44,8 +44,8 @@ def _question(requirement: Requirement, plan: Plan) -> str:
     if requirement.question == "margin":
         return f"dd within ±{requirement.size:g}, {share} interval"
     if requirement.question == "detect":
-        return f"dd of {requirement.size:g} detected at {share}, with power {power}"
-    return f"two generators whose dd differ by {requirement.size:g} separated at {share}, with power {power}"
+        return f"dd of {requirement.size:g} to be detected at {share}, with power {power}"
+    return f"two generators whose dd differ by {requirement.size:g} to be separated at {share}, with power {power}"
 
 
 def _last_doublings(plan: Plan) -> Iterator[str]:

@@ -345,8 +345,8 @@ def case(pair: Pair) -> Finding | None:
         if number and _same_share(pair, Trait.UPPER):
             severity = "note"
             remedy = (
-                "Nothing to repair: capitals are as frequent, but in other positions, which is the generator's "
-                "style; --lowercase removes them."
+                "Nothing to repair: both sides have about as many capital letters, in other positions. That is the "
+                "generator's style; --lowercase removes them."
             )
         message = f"Case differs: {contrast} {what}."
         return pair.finding("case", severity, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))

@@ -36,9 +36,11 @@ def document(result: Displayed) -> Document:
     """
     if isinstance(result, Document):
         return result
+    if isinstance(result, Estimate):
+        return _estimate_document(result)
     module, _, function = getattr(type(result), "_document_function", "").partition(":")
     if not module:
-        raise InputError(f"there is no report of a {type(result).__name__}")
+        raise InputError(f"no report shows {type(result).__name__}: give what a function of textassay returned")
     made: Document = getattr(import_module(module), function)(result)
     return made
 
@@ -54,7 +56,7 @@ def as_text(result: Displayed) -> str:
 
 def as_html(result: Displayed) -> str:
     """Return `result` as a part of a page."""
-    return to_fragment(_estimate_document(result) if isinstance(result, Estimate) else document(result))
+    return to_fragment(document(result))
 
 
 def _estimate_document(estimate: Estimate) -> Document:
