@@ -139,7 +139,7 @@ def _short(value: Any) -> str:
         return repr(_cut(value))
     if isinstance(value, Sized):
         return f"[{len(value)}]"
-    return _cut(str(value)) if type(value).__str__ is not object.__str__ else type(value).__name__
+    return _cut(str(value)) if "__str__" in vars(type(value)) else type(value).__name__
 
 
 def _cut(value: str) -> str:
