@@ -42,7 +42,7 @@ def test_one_generator_a_value_of_the_source_column(table: Path, run: Any) -> No
     one = json.loads(run("compare", *chosen, "lstm", *QUICK).stdout)
     assert {one["generator"] for one in one["results"]} == {"(real)", "lstm"}
     assert run("explain", *chosen, "--effort", "quick").status == 0
-    assert "small-sample" in run("inspect", *chosen).stdout
+    assert "small sample" in run("inspect", *chosen).stdout
 
 
 def test_sources_may_stand_inside_of_rows(folder: Path) -> None:
