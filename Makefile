@@ -61,7 +61,7 @@ test-lowest: $(VENV)/.dev ## the same and some tests, with the lowest versions t
 	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --requirements pyproject.toml
 	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python --no-deps .
 	.venv-lowest/bin/python tests/support/every_command.py
-	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python hypothesis pandas==2.2.1 polars pyarrow pytest
+	$(VENV)/bin/uv pip install --quiet --python .venv-lowest/bin/python hypothesis pandas==2.2.1 polars pyarrow==15 pytest
 	.venv-lowest/bin/python -m pytest -q -m "not slow" --ignore tests/report/test_csv_files.py --ignore tests/report/test_narrow_terminals.py $(LOWEST)
 
 lint: $(VENV)/.dev ## check style, formatting and which room imports which
