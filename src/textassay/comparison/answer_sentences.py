@@ -174,7 +174,7 @@ def _explained(digest: Digest) -> str:
     kinds: dict[str, dict[str, None]] = {}
     for finding in digest.comparison.findings:
         if finding.severity == "warning":
-            kinds.setdefault(finding.kind.replace("-", " "), {})[finding.generator] = None
+            kinds.setdefault(finding.kind_in_words, {})[finding.generator] = None
     named = [f"{kind} ({join_few(list(names))})" for kind, names in kinds.items()]
     return f" First read the warnings, which may explain this result: {join_words(named)}." if named else ""
 
@@ -336,7 +336,7 @@ def _passing(digest: Digest, metric: str) -> list[str]:
 def _why_open(digest: Digest, name: str, metric: str, *, brief: bool) -> str:
     """Return why noise decides, how far a generator may be from real text, and what would tell.
 
-    If `brief`, p and how far alone, for several generators in one sentence.
+    If `brief`, p and how far alone, where there are many generators.
     Where the interval alone would separate them, the test did not, and it goes by one fold: what decides is its size.
     """
     p = digest.detail(name, metric, "p_value")

@@ -408,7 +408,7 @@ def brief_warnings(digest: Digest, width: int) -> list[str]:
             real = f"; real text {_percent(group[0].count_real / group[0].n_real)}"
         shares = [f" {_percent(one.count_generated / one.n_generated)}" if are_counted else "" for one in group]
         named = [f"{one.generator}{share}" for one, share in zip(group, shares, strict=True)]
-        kind, told = group[0].kind.replace("-", " "), f": {join_few(named)}{real}"
+        kind, told = group[0].kind_in_words, f": {join_few(named)}{real}"
         counted = _COUNTED.search(group[0].message) if are_counted else None
         whole = f"{kind} ({counted[1]}){told}" if counted else ""
         lines.append(whole if 0 < len(whole) <= room else shorten(kind + told, room))

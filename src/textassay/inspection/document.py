@@ -16,7 +16,7 @@ def inspection_document(findings: Sequence[Finding] | Finding) -> Document:
     findings = [findings] if isinstance(findings, Finding) else findings
     answer = []
     for severity in ("warning", "note"):
-        kinds = [finding.kind.replace("-", " ") for finding in findings if finding.severity == severity]
+        kinds = [finding.kind_in_words for finding in findings if finding.severity == severity]
         if kinds:
             answer.append(f"{counted(len(kinds), severity)}: {join_words(sorted(set(kinds)))}.")
     return Document(

@@ -56,6 +56,11 @@ class Finding(Displayed, document="textassay.inspection.document:inspection_docu
     def _columns(self) -> dict[str, list[Any]]:
         return Findings([self])._columns()
 
+    @property
+    def kind_in_words(self) -> str:
+        """The kind for people, such as "glued punctuation"."""
+        return self.kind.replace("-", " ")
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         return {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
